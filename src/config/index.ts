@@ -1,0 +1,2 @@
+// Read, check, watch, reload and edit config.yaml and prompts.yaml, all or nothing. May import: schema, store.
+export { openConfig, type ConfigRoom, type ReloadReport } from './config-room.ts';

@@ -1,0 +1,71 @@
+import type { CallRecord } from '../schema/index.ts';
+
+export interface Logger {
+  debug(fields: object, message?: string): void;
+  info(fields: object, message?: string): void;
+  warn(fields: object, message?: string): void;
+  error(fields: object, message?: string): void;
+}
+
+/** Who may see which records: absent means all. */
+export interface Reach {
+  principal?: string;
+  projects?: readonly string[];
+  bundles?: readonly string[];
+}
+
+export interface StatsQuery {
+  period: 'day' | 'week' | 'month' | 'all';
+  /** `demo.foo` or `demo_foo`. */
+  tool?: string;
+  reach?: Reach;
+}
+
+export interface ToolStats {
+  tool: string;
+  total_calls: number;
+  success_count: number;
+  error_count: number;
+  success_rate: number;
+  avg_duration_ms: number;
+}
+
+export interface Stats {
+  total_calls: number;
+  success_rate: number;
+  success_count: number;
+  error_count: number;
+  avg_duration_ms: number;
+  tools: ToolStats[];
+}
+
+export interface Usage {
+  callCount: number;
+  failureCount: number;
+  lastCalledAt?: string;
+  p50Ms?: number;
+}
+
+/** Logs, spans, stats, audit, metrics: what happened, to whom, how long. */
+export interface Observer {
+  log: Logger;
+  /** Logs `span` with status and durationMs when `run` settles; fields may be added while it runs. */
+  span<T>(name: string, fields: Record<string, unknown>, run: (fields: Record<string, unknown>) => Promise<T>): Promise<T>;
+  /**
+   * Takes one call into usage, stats, metrics and audit. Resolves when the audit row is on disk for write and
+   * admin calls; reads are written behind. Never rejects because of a full queue.
+   */
+  record(record: CallRecord): Promise<void>;
+  /** Counters by tool id; cheap, from memory. */
+  usage(toolId: string): Usage;
+  stats(query: StatsQuery): Promise<Stats>;
+  /** Series for charts: one point per bucket. */
+  series(query: StatsQuery & { bucketMs: number }): Promise<{ at: string; calls: number; failures: number; p50Ms: number }[]>;
+  /** Checks the hash chain; answers the first broken row if there is one. */
+  verifyAudit(): Promise<{ ok: boolean; rows: number; brokenAt?: number }>;
+  auditRows(query: { limit: number; before?: number; tool?: string; tokenId?: string }): Promise<Record<string, unknown>[]>;
+  metricsText(): Promise<string>;
+  /** Keyed hash for arguments. */
+  hmac(text: string): string;
+  close(): Promise<void>;
+}

@@ -1,0 +1,25 @@
+import type { Level } from './level.ts';
+
+/** The way a call came in. */
+export type Door = 'rest' | 'mcp' | 'socket' | 'cli' | 'web';
+
+/**
+ * Whoever asks. A door makes it from the connection, never from the payload, and hands it on as a parameter.
+ * Absent `projects` or `bundles` mean "not narrowed"; an empty list means "none".
+ */
+export interface Actor {
+  readonly kind: 'token' | 'session' | 'local';
+  readonly door: Door;
+  /** Owner of what this actor starts; survives `token rotate`. */
+  readonly principal: string;
+  readonly level: Level;
+  readonly tokenId?: string;
+  readonly projects?: readonly string[];
+  /** Bundle slugs. */
+  readonly bundles?: readonly string[];
+  /** Set for a session's socket and for keys minted by a session's grant: all it does belongs to that session's tree. */
+  readonly sessionId?: string;
+  readonly projectId?: string;
+  /** True for what must never change the catalog, whatever its level (keys granted to sessions). */
+  readonly isGranted?: boolean;
+}

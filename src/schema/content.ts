@@ -1,0 +1,19 @@
+/** A block of a tool's answer, in MCP's form but free of any SDK type. */
+export type ContentBlock =
+  | { type: 'text'; text: string }
+  | { type: 'image' | 'audio'; data: string; mimeType: string }
+  | { type: 'resource'; resource: { uri: string; mimeType?: string; text?: string; blob?: string } }
+  | { type: 'resource_link'; uri: string; name: string; mimeType?: string; description?: string };
+
+/**
+ * What a source hands back. `value` is the answer for REST and programs; `content` keeps the original blocks
+ * for MCP clients; `isError` marks a tool that ran and failed (the model must read it).
+ */
+export interface ToolResult {
+  value: unknown;
+  content?: ContentBlock[];
+  structured?: Record<string, unknown>;
+  isError?: boolean;
+  /** Opaque `_meta` of a proxied answer, passed on to MCP clients. */
+  meta?: Record<string, unknown>;
+}

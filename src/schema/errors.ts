@@ -1,0 +1,139 @@
+import { sentences } from './error-texts.ts';
+
+/** How a failure travels: its HTTP status, its JSON-RPC code on the socket, and whether trying again may help. */
+interface Entry {
+  http: number;
+  rpc: number;
+  retryable: boolean;
+}
+
+const request = (http: number, rpc = -32602): Entry => ({ http, rpc, retryable: false });
+const busy = (http: number): Entry => ({ http, rpc: -32000, retryable: true });
+const dispatched = (retryable: boolean, rpc = -32000): Entry => ({ http: 200, rpc, retryable });
+
+/**
+ * Every failure that leaves the program, by name. A test compares it with docs/errors.md.
+ * `http: 200` marks what happens after dispatch: the answer is `{ok:false,error}`.
+ */
+export const catalogue = {
+  'request.invalid': request(400),
+  'args.invalid': request(400),
+  'page_token.invalid': request(400),
+  'function.unknown': request(400),
+  'type.unsupported': request(400),
+  'host.not_allowed': request(400),
+  'config.invalid': request(400),
+  'import.invalid': request(400),
+  'auth.required': request(401, -32001),
+  'auth.invalid': request(401, -32001),
+  'scope.denied': request(403, -32002),
+  'builtin.read_only': request(403),
+  'bundle.managed': request(403),
+  'origin.refused': request(403),
+  'remote_config.refused': request(403),
+  'route.not_found': request(404, -32601),
+  'bundle.not_found': request(404),
+  'tool.not_found': request(404, -32602),
+  'project.not_found': request(404),
+  'workspace.not_found': request(404),
+  'session.not_found': request(404),
+  'ask.not_found': request(404),
+  'token.not_found': request(404),
+  'secret.not_found': request(404),
+  'server.not_found': request(404),
+  'blob.not_found': request(404),
+  'file.not_found': request(404),
+  'result.not_found': request(404),
+  'method.not_allowed': request(405),
+  'bundle.exists': request(409),
+  'name.taken': request(409),
+  'tool.exists': request(409),
+  'bundle.not_empty': request(409),
+  'bundle.disabled': request(409),
+  'tool.disabled': request(409),
+  'tool.corrupt': request(409),
+  'project.exists': request(409),
+  'project.busy': request(409),
+  'workspace.busy': request(409),
+  'workspace.default': request(409),
+  'ask.closed': request(409),
+  'session.busy': busy(409),
+  'session.state': request(409),
+  'sandbox.unavailable': busy(409),
+  'agent.unavailable': request(409),
+  'body.too_large': request(413),
+  'media_type.unsupported': request(415),
+  'rate.limited': busy(429),
+  'limit.sessions': busy(429),
+  'limit.depth': request(429),
+  'limit.agents': request(429),
+  'limit.cost': request(429),
+  'limit.storage': request(429),
+  'server.internal': { http: 500, rpc: -32603, retryable: true },
+  'server.stopping': busy(503),
+  'not_supported': request(501),
+  'tool.failed': dispatched(false),
+  'program.failed': dispatched(false),
+  'tool.timeout': dispatched(true),
+  'tool.cancelled': dispatched(true),
+  'source.unreachable': dispatched(true),
+  'secret.missing': dispatched(false),
+  'output.invalid': dispatched(false),
+  'response.too_large': dispatched(false),
+  'sandbox.failed': dispatched(true),
+  'agent.failed': dispatched(true),
+  'caller.timeout': dispatched(true, -32003),
+  'caller.disconnected': dispatched(true, -32004),
+  'caller.failed': dispatched(false),
+} satisfies Record<string, Entry>;
+
+export type ErrorCode = keyof typeof catalogue;
+export type Detail = { path: string; message: string };
+export type Params = Record<string, string | number | boolean | undefined>;
+
+/** A named failure. `message` is what everyone reads; `cause` is for the log alone. */
+export class Failure extends Error {
+  override readonly name = 'Failure';
+  readonly code: ErrorCode;
+  readonly details: Detail[];
+  readonly retryable: boolean;
+  constructor(code: ErrorCode, message: string, options: { details?: Detail[]; cause?: unknown; retryable?: boolean }) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.code = code;
+    this.details = options.details ?? [];
+    this.retryable = options.retryable ?? catalogue[code].retryable;
+  }
+  get http(): number {
+    return catalogue[this.code].http;
+  }
+  get rpc(): number {
+    return catalogue[this.code].rpc;
+  }
+}
+
+/**
+ * Makes a named failure: `throw fail('tool.not_found', { ref })`. The sentence comes from the catalogue;
+ * `message` in params replaces it where a rule has something more exact to say.
+ */
+export function fail(
+  code: ErrorCode,
+  params: Params = {},
+  options: { details?: Detail[]; cause?: unknown; retryable?: boolean } = {},
+): Failure {
+  const message = params['message'] === undefined ? fillIn(sentences[code], params) : String(params['message']);
+  return new Failure(code, message, options);
+}
+
+/** True for codes that say what happened after dispatch. */
+export function isDispatchCode(code: ErrorCode): boolean {
+  return catalogue[code].http === 200;
+}
+
+/** Turns anything thrown into a Failure; what is not one of ours becomes `server.internal` with its cause kept. */
+export function asFailure(error: unknown): Failure {
+  return error instanceof Failure ? error : fail('server.internal', {}, { cause: error });
+}
+
+function fillIn(sentence: string, params: Params): string {
+  return sentence.replace(/\{(\w+)\}/g, (_, key: string) => String(params[key] ?? ''));
+}

@@ -1,0 +1,31 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { v7, validate, version } from 'uuid';
+
+export const newUuid = (): string => v7();
+
+/** Accepts any case, answers lower case; undefined when it is not a UUIDv7 of the RFC variant. */
+export function parseUuid7(text: string): string | undefined {
+  return validate(text) && version(text) === 7 ? text.toLowerCase() : undefined;
+}
+
+/** A UUIDv7 that is the same on every machine: built-ins, packs and servers keep their id across restarts. */
+export function derivedUuid7(name: string, atMs: number): string {
+  const hash = createHash('sha256').update(name).digest();
+  return v7({ msecs: atMs, random: hash.subarray(0, 16), seq: hash.readUInt32BE(16) & 0x7fffffff });
+}
+
+const alphabet = '0123456789abcdefghjkmnpqrstvwxyz';
+export type IdPrefix = 'proj' | 'wsp' | 'ses' | 'ask' | 'tok' | 'blob' | 'req' | 'msg' | 'box';
+
+/** A sortable, unguessable id such as `ses_06dq...`: 48 bits of time and 80 random ones. */
+export function newId(prefix: IdPrefix): string {
+  let time = Date.now();
+  let head = '';
+  for (let i = 0; i < 10; i++) {
+    head = alphabet[time % 32] + head;
+    time = Math.floor(time / 32);
+  }
+  let tail = '';
+  for (const byte of randomBytes(16)) tail += alphabet[byte & 31];
+  return `${prefix}_${head}${tail}`;
+}

@@ -1,0 +1,27 @@
+import type { Door } from './actor.ts';
+import type { ErrorCode } from './errors.ts';
+import type { Level } from './level.ts';
+
+/** One call that passed the gate, or was refused there: feeds usage, stats, audit, metrics and the log. */
+export interface CallRecord {
+  requestId: string;
+  parent?: string;
+  at: string;
+  durationMs: number;
+  /** `demo_foo`, and `demo.foo` as code mode says it. */
+  name: string;
+  pack: string;
+  toolId: string;
+  bundleSlug: string;
+  level: Level;
+  door: Door;
+  principal: string;
+  tokenId?: string;
+  projectId?: string;
+  sessionId?: string;
+  outcome: 'ok' | ErrorCode;
+  argsBytes: number;
+  resultBytes: number;
+  /** Arguments leave the gate only as a keyed hash. */
+  argsHmac: string;
+}

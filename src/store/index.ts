@@ -1,0 +1,4 @@
+// Files, locks and SQLite behind small async interfaces, one implementation per engine. May import: schema.
+export * from './files.ts';
+export * from './home.ts';
+export * from './sqlite.ts';

@@ -1,0 +1,157 @@
+import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+/** Runs inside one write transaction; must be synchronous, so nothing can come between. */
+export type Writer<T> = (db: Database) => T;
+
+interface Waiting {
+  run: Writer<unknown>;
+  resolve: (value: unknown) => void;
+  reject: (error: unknown) => void;
+}
+
+/**
+ * One SQLite file shared by several processes. Reads are direct; writes are queued and committed in groups
+ * under `BEGIN IMMEDIATE`, which is the lock across processes. A busy lock is waited for asynchronously.
+ * A write is acknowledged (its promise resolves) only after its commit.
+ */
+export class Database {
+  readonly #db: DatabaseSync;
+  readonly #statements = new Map<string, StatementSync>();
+  readonly #waiting: Waiting[] = [];
+  #draining: Promise<void> | undefined;
+  #closed = false;
+
+  constructor(path: string) {
+    this.#db = new DatabaseSync(path, { timeout: 0 });
+    this.#setUp();
+  }
+
+  #setUp(): void {
+    // Another process may hold the file for the blink in which it switches to WAL.
+    this.#db.exec('PRAGMA busy_timeout = 2000');
+    this.#db.exec('PRAGMA journal_mode = WAL');
+    this.#db.exec('PRAGMA synchronous = NORMAL');
+    this.#db.exec('PRAGMA foreign_keys = ON');
+    this.#db.exec('PRAGMA busy_timeout = 0');
+  }
+
+  /** A prepared statement, kept for the next time. */
+  prepare(sql: string): StatementSync {
+    let statement = this.#statements.get(sql);
+    if (!statement) {
+      statement = this.#db.prepare(sql);
+      this.#statements.set(sql, statement);
+    }
+    return statement;
+  }
+
+  get<T>(sql: string, ...params: SqlValue[]): T | undefined {
+    return this.prepare(sql).get(...params) as T | undefined;
+  }
+
+  all<T>(sql: string, ...params: SqlValue[]): T[] {
+    return this.prepare(sql).all(...params) as T[];
+  }
+
+  /** Only inside a Writer. */
+  run(sql: string, ...params: SqlValue[]): number {
+    return Number(this.prepare(sql).run(...params).changes);
+  }
+
+  /** Queues a write; resolves after the commit. What one Writer throws undoes that Writer alone. */
+  write<T>(run: Writer<T>): Promise<T> {
+    if (this.#closed) return Promise.reject(new Error('the database is closed'));
+    return new Promise<T>((resolve, reject) => {
+      this.#waiting.push({ run, resolve: resolve as (value: unknown) => void, reject });
+      this.#draining ??= Promise.resolve()
+        .then(() => this.#drain())
+        .finally(() => (this.#draining = undefined));
+    });
+  }
+
+  async #drain(): Promise<void> {
+    while (this.#waiting.length > 0) {
+      try {
+        await this.#begin();
+      } catch (error) {
+        for (const each of this.#waiting.splice(0)) each.reject(error);
+        return;
+      }
+      const group = this.#waiting.splice(0, 256);
+      const settled = group.map((each) => this.#runOne(each));
+      try {
+        this.#db.exec('COMMIT');
+      } catch (error) {
+        if (this.#db.isTransaction) this.#db.exec('ROLLBACK');
+        for (const each of group) each.reject(error);
+        continue;
+      }
+      for (const settle of settled) settle();
+    }
+  }
+
+  #runOne({ run, resolve, reject }: Waiting): () => void {
+    this.#db.exec('SAVEPOINT one');
+    try {
+      const value = run(this);
+      this.#db.exec('RELEASE one');
+      return () => resolve(value);
+    } catch (error) {
+      this.#db.exec('ROLLBACK TO one');
+      this.#db.exec('RELEASE one');
+      return () => reject(error);
+    }
+  }
+
+  async #begin(): Promise<void> {
+    const giveUpAt = Date.now() + 30_000;
+    for (let waitMs = 1; ; waitMs = Math.min(waitMs * 2, 50)) {
+      try {
+        this.#db.exec('BEGIN IMMEDIATE');
+        return;
+      } catch (error) {
+        if (!isBusy(error) || Date.now() > giveUpAt) throw error;
+        await sleep(waitMs * (0.5 + Math.random()));
+      }
+    }
+  }
+
+  /** Brings one component's tables to the newest step; each step runs once, ever, per file. */
+  async migrate(component: string, steps: readonly string[]): Promise<void> {
+    await this.write((db) => {
+      db.#db.exec('CREATE TABLE IF NOT EXISTS schema_steps (component TEXT PRIMARY KEY, step INTEGER NOT NULL)');
+      const row = db.get<{ step: number }>('SELECT step FROM schema_steps WHERE component = ?', component);
+      const done = row?.step ?? 0;
+      if (done > steps.length) throw new NewerHome(component, done, steps.length);
+      for (const step of steps.slice(done)) db.#db.exec(step);
+      db.run(
+        'INSERT INTO schema_steps VALUES (?, ?) ON CONFLICT (component) DO UPDATE SET step = excluded.step',
+        component,
+        steps.length,
+      );
+    });
+  }
+
+  /** Waits for queued writes, then closes. */
+  async close(): Promise<void> {
+    await this.#draining;
+    this.#closed = true;
+    this.#statements.clear();
+    this.#db.close();
+  }
+}
+
+export type SqlValue = null | number | bigint | string | Uint8Array;
+
+/** The home was written by a newer version of the program; starting would damage it. */
+export class NewerHome extends Error {
+  constructor(component: string, found: number, known: number) {
+    super(`state.db was written by a newer version (${component} is at step ${found}, this program knows ${known})`);
+  }
+}
+
+function isBusy(error: unknown): boolean {
+  const code = (error as { errcode?: number }).errcode ?? 0;
+  return (code & 0xff) === 5 || (code & 0xff) === 6;
+}
