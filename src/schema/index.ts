@@ -11,4 +11,5 @@ export * from './level.ts';
 export * from './names.ts';
 export * from './provider.ts';
 export * from './record.ts';
+export * from './supervisor.ts';
 export * from './tool.ts';

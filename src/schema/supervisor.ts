@@ -1,0 +1,81 @@
+/**
+ * What server and supervisor say to each other.
+ *
+ * Durable first, wake second: all that the agent says is appended to numbered spool segments in `/spool` (a host
+ * folder), and the server reads those files. The socket `/mcp/control.sock` only wakes the reader and carries
+ * commands, one JSON object per line. The supervisor connects, so a restarted server simply listens again.
+ */
+export const supervisorVersions = [2, 1] as const;
+export type SupervisorVersion = (typeof supervisorVersions)[number];
+
+export const controlSocketName = 'control.sock';
+
+/** Limits both sides agree on. */
+export const spoolLimits = {
+  segmentBytes: 4 * 1024 * 1024,
+  /** Unread bytes in the spool at which the agent is paused. */
+  fullBytes: 64 * 1024 * 1024,
+  /** A longer line of the agent is dropped and noted as a `lost` record. */
+  lineBytes: 16 * 1024 * 1024,
+} as const;
+
+/**
+ * One record of the spool is one line: a letter for its kind, then its text. Its offset is the number of bytes
+ * before it since the spool began; a segment's file name is the offset of its first byte, 16 digits, `.spool`.
+ */
+export const recordKinds = {
+  /** A line of the agent's stdout. */
+  o: 'out',
+  /** A line of its stderr. */
+  e: 'err',
+  /** JSON: a command was carried out, `{id, error?}`. */
+  c: 'done',
+  /** JSON: the agent's state changed, `AgentProcessState`. */
+  s: 'state',
+  /** JSON: `{stream, bytes}` were dropped because a line was too long or stderr too fast. */
+  x: 'lost',
+} as const;
+export type RecordKind = (typeof recordKinds)[keyof typeof recordKinds];
+
+export type AgentProcessState =
+  | { state: 'started'; pid: number }
+  | { state: 'paused' | 'resumed' }
+  | { state: 'exited'; code: number | null; signal: string | null }
+  | { state: 'failed'; reason: string };
+
+/** What the program in the sandbox is and where it runs; sent with `start`. */
+export interface AgentCommand {
+  command: string[];
+  cwd: string;
+  /** Added to the supervisor's own environment; undefined values remove a name. */
+  env: Record<string, string>;
+  /** Files to write below the agent's home before it starts: relative name to text. */
+  files?: Record<string, string>;
+}
+
+/** Numbered by the server; carried out once however often it is sent. `id` is unique within the session. */
+export type SupervisorCommand = { id: string } & (
+  | { do: 'start'; agent: AgentCommand }
+  /** One line for the agent's stdin. */
+  | { do: 'write'; line: string }
+  | { do: 'signal'; signal: 'SIGINT' | 'SIGTERM' | 'SIGKILL' }
+  /** Ends stdin, then the agent's whole process group, then the supervisor. */
+  | { do: 'stop'; graceMs: number }
+);
+
+/** From the supervisor, first on every connection: who it is, what it speaks, how far the spool reaches. */
+export interface SupervisorHello {
+  hello: { v: number[]; session: string; offset: number; running: boolean };
+}
+/** From the server, in answer: the version both use, and up to where it has stored what it read. */
+export interface ServerHello {
+  hello: { v: number; session: string; offset: number };
+}
+export type FromSupervisor = SupervisorHello | { at: number };
+export type ToSupervisor =
+  | ServerHello
+  | { command: SupervisorCommand }
+  /** Everything before this offset is stored: segments that lie wholly before it may go. */
+  | { ack: number }
+  /** A slot of the warm pool learns late what it is for. */
+  | { session: string };
