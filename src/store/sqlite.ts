@@ -1,5 +1,6 @@
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { isBusy } from './lock.ts';
 
 /** Runs inside one write transaction; must be synchronous, so nothing can come between. */
 export type Writer<T> = (db: Database) => T;
@@ -149,9 +150,4 @@ export class NewerHome extends Error {
   constructor(component: string, found: number, known: number) {
     super(`state.db was written by a newer version (${component} is at step ${found}, this program knows ${known})`);
   }
-}
-
-function isBusy(error: unknown): boolean {
-  const code = (error as { errcode?: number }).errcode ?? 0;
-  return (code & 0xff) === 5 || (code & 0xff) === 6;
 }

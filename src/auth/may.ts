@@ -1,0 +1,23 @@
+import { fail, reaches, type Actor, type Level } from '../schema/index.ts';
+
+/** True when the bundle lies in the actor's reach. */
+export function reachesBundle(actor: Actor, bundleSlug: string): boolean {
+  return !actor.bundles || actor.bundles.includes(bundleSlug);
+}
+
+/** True when the project lies in the actor's reach. */
+export function reachesProject(actor: Actor, projectId: string): boolean {
+  return !actor.projects || actor.projects.includes(projectId);
+}
+
+/** Throws scope.denied unless the actor's level reaches `need`. */
+export function demandLevel(actor: Actor, need: Level, what: string): void {
+  if (!reaches(actor.level, need)) throw fail('scope.denied', { tool: what, need, have: actor.level });
+}
+
+/** What changes the catalog, secrets or settings: a plain admin token, never a key that a session was granted. */
+export function demandCatalogAdmin(actor: Actor, what: string): void {
+  demandLevel(actor, 'admin', what);
+  if (actor.isGranted || actor.kind === 'session' || actor.projects)
+    throw fail('scope.denied', { message: `${what} needs an admin token that is not limited to projects or a session.` });
+}

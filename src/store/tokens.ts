@@ -1,0 +1,121 @@
+import type { Level } from '../schema/index.ts';
+import type { Database } from './sqlite.ts';
+
+/** A token as it is stored: never its secret, only a hash of it. */
+export interface TokenRow {
+  id: string;
+  name: string;
+  scope: Level;
+  projects?: string[];
+  bundles?: string[];
+  createdAt: string;
+  expiresAt?: string;
+  revokedAt?: string;
+  lastUsedAt?: string;
+  /** Set for keys granted to a session. */
+  sessionId?: string;
+  projectId?: string;
+  /** The token whose reach it was cut from; owner of what a granted key does. */
+  principal: string;
+}
+
+export interface TokenStore {
+  add(row: TokenRow, hash: Uint8Array): Promise<void>;
+  /** The row and its hash, found by the hash. */
+  find(hash: Uint8Array): Promise<{ row: TokenRow; hash: Uint8Array } | undefined>;
+  get(id: string): Promise<TokenRow | undefined>;
+  list(after: string, limit: number): Promise<TokenRow[]>;
+  /** False when there is no such token. Revoking twice keeps the first time. */
+  revoke(id: string, at: string): Promise<boolean>;
+  revokeOfSession(sessionId: string, at: string): Promise<void>;
+  setHash(id: string, hash: Uint8Array): Promise<boolean>;
+  touch(id: string, at: string): Promise<void>;
+}
+
+const steps = [
+  `CREATE TABLE tokens (
+    id TEXT PRIMARY KEY, name TEXT NOT NULL, scope TEXT NOT NULL, projects TEXT, bundles TEXT,
+    hash BLOB NOT NULL UNIQUE, created_at TEXT NOT NULL, expires_at TEXT, revoked_at TEXT, last_used_at TEXT,
+    session_id TEXT, project_id TEXT, principal TEXT NOT NULL) STRICT;
+  CREATE INDEX tokens_by_session ON tokens (session_id) WHERE session_id IS NOT NULL`,
+];
+
+/** Tokens in state.db. */
+export async function sqliteTokens(db: Database): Promise<TokenStore> {
+  await db.migrate('tokens', steps);
+  return {
+    add: (row, hash) =>
+      db.write((tx) => {
+        tx.run(
+          `INSERT INTO tokens (id, name, scope, projects, bundles, hash, created_at, expires_at, session_id, project_id, principal)
+           VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+          row.id,
+          row.name,
+          row.scope,
+          row.projects ? JSON.stringify(row.projects) : null,
+          row.bundles ? JSON.stringify(row.bundles) : null,
+          hash,
+          row.createdAt,
+          row.expiresAt ?? null,
+          row.sessionId ?? null,
+          row.projectId ?? null,
+          row.principal,
+        );
+      }),
+    find: async (hash) => {
+      const raw = db.get<Raw>('SELECT * FROM tokens WHERE hash = ?', hash);
+      return raw && { row: fromRaw(raw), hash: raw.hash };
+    },
+    get: async (id) => {
+      const raw = db.get<Raw>('SELECT * FROM tokens WHERE id = ?', id);
+      return raw && fromRaw(raw);
+    },
+    list: async (after, limit) =>
+      db.all<Raw>('SELECT * FROM tokens WHERE id > ? ORDER BY id LIMIT ?', after, limit).map(fromRaw),
+    revoke: (id, at) =>
+      db.write((tx) => tx.run('UPDATE tokens SET revoked_at = coalesce(revoked_at, ?) WHERE id = ?', at, id) > 0),
+    revokeOfSession: (sessionId, at) =>
+      db.write((tx) => {
+        tx.run('UPDATE tokens SET revoked_at = ? WHERE session_id = ? AND revoked_at IS NULL', at, sessionId);
+      }),
+    setHash: (id, hash) =>
+      db.write((tx) => tx.run('UPDATE tokens SET hash = ? WHERE id = ? AND revoked_at IS NULL', hash, id) > 0),
+    touch: (id, at) =>
+      db.write((tx) => {
+        tx.run('UPDATE tokens SET last_used_at = ? WHERE id = ?', at, id);
+      }),
+  };
+}
+
+interface Raw {
+  id: string;
+  name: string;
+  scope: Level;
+  projects: string | null;
+  bundles: string | null;
+  hash: Uint8Array;
+  created_at: string;
+  expires_at: string | null;
+  revoked_at: string | null;
+  last_used_at: string | null;
+  session_id: string | null;
+  project_id: string | null;
+  principal: string;
+}
+
+function fromRaw(raw: Raw): TokenRow {
+  return {
+    id: raw.id,
+    name: raw.name,
+    scope: raw.scope,
+    createdAt: raw.created_at,
+    principal: raw.principal,
+    ...(raw.projects && { projects: JSON.parse(raw.projects) as string[] }),
+    ...(raw.bundles && { bundles: JSON.parse(raw.bundles) as string[] }),
+    ...(raw.expires_at && { expiresAt: raw.expires_at }),
+    ...(raw.revoked_at && { revokedAt: raw.revoked_at }),
+    ...(raw.last_used_at && { lastUsedAt: raw.last_used_at }),
+    ...(raw.session_id && { sessionId: raw.session_id }),
+    ...(raw.project_id && { projectId: raw.project_id }),
+  };
+}
