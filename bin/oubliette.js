@@ -1,0 +1,22 @@
+#!/usr/bin/env node
+// Plain JavaScript for Node 20 and newer: starts the real program on the Node that the package brings.
+import { existsSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const isClone = existsSync(join(root, 'src', 'cli.ts'));
+const { findNode, neededMajor, nodeFlags } = await import(isClone ? '../scripts/node.js' : '../dist/node.js');
+const { runInForeground } = await import(isClone ? '../scripts/run-child.js' : '../dist/run-child.js');
+
+let node = findNode(import.meta.url);
+if (isClone) node = (await import('../scripts/install.js')).install();
+if (!node) {
+  console.error(
+    `oubliette needs Node ${neededMajor}, and there is no packaged one for ${process.platform}-${process.arch}.\n` +
+      `Install Node ${neededMajor} and run oubliette with it, or reinstall without --omit=optional.`,
+  );
+  process.exit(1);
+}
+const program = isClone ? join(root, 'src', 'cli.ts') : join(root, 'dist', 'cli.js');
+process.exitCode = await runInForeground(node, [...nodeFlags, program, ...process.argv.slice(2)]);

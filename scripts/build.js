@@ -1,0 +1,48 @@
+// Makes dist/, which is what the published package runs: node scripts/build.js
+import { spawnSync } from 'node:child_process';
+import { cpSync, existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { build } from 'esbuild';
+import { bundleProgram, dist, shared } from './bundle.js';
+import { install, root } from './install.js';
+import { buildWeb } from './web.js';
+
+const node = install();
+rmSync(dist, { recursive: true, force: true });
+mkdirSync(dist);
+
+await build({
+  ...shared,
+  entryPoints: Object.fromEntries(
+    ['cli', ...childPrograms()].map((name) => [name.replaceAll('/', '-'), join(root, 'src', `${name}.ts`)]),
+  ),
+  outdir: dist,
+  splitting: true,
+  chunkNames: 'chunk-[hash]',
+  packages: 'external',
+});
+for (const name of ['client', 'supervisor', 'sdk'])
+  if (existsSync(join(root, 'src', `${name}.ts`))) await bundleProgram(name);
+if (existsSync(join(root, 'src', 'sdk.ts'))) declareSdk();
+for (const file of ['node.js', 'run-child.js']) cpSync(join(root, 'scripts', file), join(dist, file));
+buildWeb(node);
+if (existsSync(join(root, 'ui', 'dist'))) cpSync(join(root, 'ui', 'dist'), join(dist, 'web'), { recursive: true });
+
+/** Programs that others start by `entryPoint('...')`. */
+function childPrograms() {
+  const names = new Set();
+  for (const file of globSync('src/**/*.ts', { cwd: root, exclude: (name) => String(name).endsWith('.test.ts') }))
+    for (const [, name] of readFileSync(join(root, file), 'utf8').matchAll(/\bentryPoint\(\s*'([^']+)'/g)) names.add(name);
+  return [...names].filter((name) => existsSync(join(root, 'src', `${name}.ts`)));
+}
+
+/** Types for callers: the declarations of sdk.ts and of all it names. */
+function declareSdk() {
+  const types = join(dist, 'types');
+  const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
+  const flags = ['--declaration', '--emitDeclarationOnly', '--noEmit', 'false', '--rewriteRelativeImportExtensions'];
+  const options = ['--module', 'nodenext', '--target', 'esnext', '--skipLibCheck', '--types', 'node', '--rootDir', 'src'];
+  const done = spawnSync(node, [tsc, ...flags, ...options, '--outDir', types, 'src/sdk.ts'], { cwd: root, stdio: 'inherit' });
+  if (done.status !== 0) process.exit(1);
+  writeFileSync(join(dist, 'sdk.d.ts'), "export * from './types/sdk.js';\n");
+}

@@ -1,0 +1,39 @@
+import { randomBytes } from 'node:crypto';
+import { mkdir, rename } from 'node:fs/promises';
+import { join } from 'node:path';
+import { build, stop } from 'esbuild';
+import { root } from './install.js';
+
+export const dist = join(root, 'dist');
+
+export const shared = {
+  bundle: true,
+  platform: 'node',
+  format: 'esm',
+  target: 'node22',
+  logLevel: 'warning',
+  absWorkingDir: root,
+};
+
+// Some bundled packages are CommonJS and call require for Node's own modules.
+const requireBanner = "import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);";
+
+/**
+ * Bundles one program of src/ with all it needs into dist/NAME.js and answers that path. Several processes may do
+ * this at once: the file appears whole or not at all.
+ */
+export async function bundleProgram(name) {
+  await mkdir(dist, { recursive: true });
+  const outfile = join(dist, `${name}.js`);
+  const temp = join(dist, `.${name}-${randomBytes(6).toString('hex')}.js`);
+  await build({
+    ...shared,
+    entryPoints: [join(root, 'src', `${name}.ts`)],
+    outfile: temp,
+    minifySyntax: true,
+    banner: { js: requireBanner },
+  });
+  await rename(temp, outfile);
+  await stop();
+  return outfile;
+}

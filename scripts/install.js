@@ -1,0 +1,65 @@
+// Plain JavaScript that Node 20 understands: this runs before anything is installed.
+import { spawnSync } from 'node:child_process';
+import { lstatSync, readFileSync } from 'node:fs';
+import { delimiter, dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { findNode, neededMajor } from './node.js';
+
+export const root = dirname(dirname(fileURLToPath(import.meta.url)));
+
+/** Installs the packages if they are missing or not those of the lock file; answers the path of the Node to use. */
+export function install() {
+  if (!isInstalled()) {
+    console.error('Installing packages (npm ci) ...');
+    const done = spawnSync('npm', ['ci', '--no-audit', '--no-fund'], {
+      cwd: root,
+      stdio: ['ignore', 'ignore', 'inherit'],
+      shell: process.platform === 'win32',
+      env: { ...process.env, PATH: pathWithoutOurs(), NODE_ENV: 'development' },
+    });
+    if (done.status !== 0) {
+      console.error('npm ci failed. Check the network and the npm registry, then try again.');
+      process.exit(1);
+    }
+  }
+  const node = findNode(import.meta.url);
+  if (!node) {
+    console.error(
+      `No Node ${neededMajor} for ${process.platform}-${process.arch}. Install Node ${neededMajor} yourself and run this with it.`,
+    );
+    process.exit(1);
+  }
+  return node;
+}
+
+// npm writes node_modules/.package-lock.json as its last step, so it doubles as the mark of a finished install.
+function isInstalled() {
+  const wanted = packagesOf(join(root, 'package-lock.json'));
+  const found = packagesOf(join(root, 'node_modules', '.package-lock.json'));
+  if (!wanted || !found) return false;
+  // A linked folder belongs to another checkout, which keeps it up to date.
+  if (lstatSync(join(root, 'node_modules')).isSymbolicLink()) return true;
+  for (const [path, entry] of Object.entries(wanted)) {
+    if (path === '' || entry.link) continue;
+    const there = found[path];
+    if (there ? there.version !== entry.version : !entry.optional && !entry.devOptional && !entry.peer) return false;
+  }
+  return true;
+}
+
+function packagesOf(file) {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8')).packages;
+  } catch {
+    return undefined;
+  }
+}
+
+// npm puts node_modules/.bin first on PATH; npm itself must not run on a Node that it is about to delete.
+function pathWithoutOurs() {
+  const ours = join(root, 'node_modules', '.bin');
+  return (process.env.PATH ?? '')
+    .split(delimiter)
+    .filter((folder) => folder !== ours)
+    .join(delimiter);
+}

@@ -1,0 +1,23 @@
+import { spawn } from 'node:child_process';
+
+/**
+ * Runs a program in the foreground: same terminal, signals passed on, and its exit code becomes ours.
+ * Never resolves before the program is gone, so that nothing is left behind.
+ */
+export function runInForeground(command, args, options = {}) {
+  return new Promise((resolve) => {
+    const child = spawn(command, args, { stdio: 'inherit', ...options });
+    const passOn = (signal) => child.kill(signal);
+    const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'];
+    for (const signal of signals) process.on(signal, passOn);
+    const settle = (code) => {
+      for (const signal of signals) process.off(signal, passOn);
+      resolve(code);
+    };
+    child.on('error', (error) => {
+      console.error(`${command} cannot be started: ${error.message}`);
+      settle(1);
+    });
+    child.on('exit', (code, signal) => settle(code ?? (signal ? 1 : 0)));
+  });
+}

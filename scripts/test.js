@@ -1,0 +1,15 @@
+// Everything, from a fresh clone: node scripts/test.js
+import { installSystemPackages } from './apt.js';
+import { install } from './install.js';
+import { close, lint, testStep, typeCheck } from './steps.js';
+import { buildWebIfStale } from './web.js';
+
+const node = install();
+installSystemPackages();
+buildWebIfStale(node);
+typeCheck(node);
+lint(node);
+testStep(node, 'unit', ['src/**/*.test.ts', 'ui/**/*.test.ts']);
+testStep(node, 'journeys', ['test/**/*.test.ts'], { exclude: ['test/browser/**'] });
+testStep(node, 'browser', ['test/browser/**/*.test.ts'], { concurrency: 1 });
+close();
