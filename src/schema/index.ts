@@ -10,6 +10,7 @@ export * from './json.ts';
 export * from './level.ts';
 export * from './names.ts';
 export * from './provider.ts';
+export * from './python-names.ts';
 export * from './record.ts';
 export * from './supervisor.ts';
 export * from './tool.ts';
