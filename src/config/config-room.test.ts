@@ -1,0 +1,357 @@
+import assert from 'node:assert/strict';
+import { once, EventEmitter } from 'node:events';
+import { mkdtemp, readFile, readdir, rename, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, test } from 'node:test';
+import { execFileSync } from 'node:child_process';
+import { Failure } from '../schema/index.ts';
+import { openConfig, type ConfigRoom } from './index.ts';
+
+let folder: string;
+let rooms: ConfigRoom[];
+const at = (name: string): string => join(folder, name);
+const put = (name: string, text: string): Promise<void> => writeFile(at(name), text);
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'oub-config-'));
+  rooms = [];
+});
+afterEach(async () => {
+  for (const room of rooms) room.close();
+  await rm(folder, { recursive: true });
+});
+
+async function open(): Promise<ConfigRoom> {
+  const room = await openConfig({ config: at('config.yaml'), prompts: at('prompts.yaml') });
+  rooms.push(room);
+  return room;
+}
+
+/** The message and the details of the refusal at start. */
+async function refusal(): Promise<string> {
+  const error = await open().then(
+    () => assert.fail('the configuration was taken'),
+    (caught: unknown) => caught,
+  );
+  assert.ok(error instanceof Failure, String(error));
+  assert.equal(error.code, 'config.invalid');
+  return error.details.map((each) => `${each.path}: ${each.message}`).join('\n');
+}
+
+async function changed(room: ConfigRoom): Promise<void> {
+  const events = new EventEmitter();
+  room.onChange(() => events.emit('changed'));
+  await once(events, 'changed', { signal: AbortSignal.timeout(4000) });
+}
+
+async function reported(room: ConfigRoom): Promise<void> {
+  const events = new EventEmitter();
+  room.onReport(() => events.emit('report'));
+  await once(events, 'report', { signal: AbortSignal.timeout(4000) });
+}
+
+describe('reading', () => {
+  test('missing files mean the defaults of the contract, and a commented example is written', async () => {
+    const room = await open();
+    const settings = room.current();
+    assert.deepEqual(settings.output, { maxInlineBytes: 50_000, resultTtlSeconds: 3600, previewLines: 10 });
+    assert.deepEqual(settings.allowedHosts, []);
+    assert.equal(settings.docs.baseUrl, 'https://onetool.beycom.online/reference/tools/');
+    assert.equal(settings.agents.default, 'embedded');
+    assert.equal(settings.http.maxBodyBytes, 4_194_304);
+    assert.equal(settings.limits.callerTimeoutMs, 60_000);
+    assert.equal(settings.sandbox.driver, 'auto');
+    const text = await readFile(at('config.yaml'), 'utf8');
+    assert.ok(text.split('\n').every((line) => line === '' || line.startsWith('#')));
+  });
+
+  test('the commented example is a valid configuration when its comments are removed', async () => {
+    await open();
+    const text = await readFile(at('config.yaml'), 'utf8');
+    await put('team.yaml', '');
+    await put('config.yaml', text.replaceAll(/^# (?=[a-zA-Z]+:( |$)|  )/gm, ''));
+    const again = await open();
+    assert.equal(again.current().aliases['hue'], 'demo.foo');
+    assert.equal(again.current().servers['docs']?.url, 'https://mcp.example.com/mcp');
+  });
+
+  test('takes every key of the contract', async () => {
+    await put('prompts.yaml', 'packs: { excel: "instructions.." }\n');
+    await put(
+      'config.yaml',
+      `version: 1
+include: []
+allowedHosts: [api.example.com, "*.example.org", "127.0.0.1:8080", 10.0.0.0/8]
+aliases: { ws: brave.web_search }
+snippets: { brv: { description: d, params: { topic: { description: t, example: Python }, count: { type: int, default: 5 } }, body: "..{{ topic }}.." } }
+servers:  { github: { command: node, args: [x], env: {A: b}, cwd: /tmp, enabled: true, timeoutMs: 30000 }, docs: { url: "http://x/mcp", transport: http, headers: {A: b} }, s: {type: sse, url: "http://y/sse"} }
+notify: { topics: [ { pattern: "status:*", file: status.yaml } ] }
+output: { maxInlineBytes: 50000, resultTtlSeconds: 3600, previewLines: 10 }
+stats: { enabled: true, reportDirs: [reports] }
+docs: { baseUrl: "https://docs.example.com/" }
+fs: { root: files }
+http: { publicUrl: "https://x.example.com", allowedOrigins: [], maxBodyBytes: 4194304 }
+code: { timeoutMs: 30000, maxMemoryMb: 64, maxCalls: 1000 }
+agents: { default: embedded, claude: { driver: acp, command: c, args: [a], env: {A: b} } }
+providers: { main: { shape: openai, baseUrl: "http://m", secret: OPENAI_KEY, prices: { some-model: { in: 1.0, out: 4.0 } } } }
+sandbox: { driver: auto, level: basic, memoryMb: 2048, pids: 512, cpus: 2 }
+limits: { depth: 3, agents: 50, costUsd: 10, sessionsPerProject: 10, idleMinutes: 30, callerTimeoutMs: 60000, reconnectGraceMs: 10000 }
+`,
+    );
+    const settings = (await open()).current();
+    assert.equal(settings.fs.root, at('files'));
+    assert.deepEqual(settings.stats.reportDirs, [at('reports')]);
+    assert.deepEqual(settings.agents, {
+      default: 'embedded',
+      known: { claude: { driver: 'acp', command: 'c', args: ['a'], env: { A: 'b' } } },
+    });
+    assert.deepEqual(settings.prompts, { excel: 'instructions..' });
+    assert.ok(Object.isFrozen(settings.servers['github']));
+  });
+
+  test('a section whose lines are all commented out counts as absent', async () => {
+    await put('config.yaml', 'aliases:\n#  a: b\noutput:\n  previewLines:\n');
+    const settings = (await open()).current();
+    assert.deepEqual(settings.aliases, {});
+    assert.equal(settings.output.previewLines, 10);
+  });
+});
+
+describe('include', () => {
+  test('merges in order, later files win, the including file wins over all, maps key by key', async () => {
+    await put('one.yaml', 'aliases: { a: one.x, b: one.x, c: one.x }\nallowedHosts: [one.example]\n');
+    await put('two.yml', 'aliases: { b: two.x, c: two.x }\nallowedHosts: [two.example]\n');
+    await put('config.yaml', 'include: [one.yaml, two.yml]\naliases: { c: own.x }\n');
+    const settings = (await open()).current();
+    assert.deepEqual(settings.aliases, { a: 'one.x', b: 'two.x', c: 'own.x' });
+    assert.deepEqual(settings.allowedHosts, ['two.example']);
+  });
+
+  test('a circle, a missing file, a file that is no YAML are refused with the line of the entry', async () => {
+    await put('one.yaml', 'include: [two.yaml]\n');
+    await put('two.yaml', '\ninclude:\n  - one.yaml\n');
+    await put('config.yaml', 'include:\n  - one.yaml\n  - missing.yaml\n  - ../../../etc/passwd\n');
+    const said = await refusal();
+    assert.match(said, /two\.yaml:3: .*goes round in a circle/);
+    assert.match(said, /config\.yaml:3: include names missing\.yaml, but there is no .*Make it or remove the entry/);
+    assert.match(said, /config\.yaml:4: .*Only \.yaml and \.yml/);
+  });
+
+  test('a pipe is refused without waiting for a writer', { timeout: 5000 }, async () => {
+    execFileSync('mkfifo', [at('pipe.yaml')]);
+    await put('config.yaml', 'include: [pipe.yaml]\n');
+    assert.match(await refusal(), /pipe\.yaml:1: this is not a regular file/);
+  });
+});
+
+describe('errors', () => {
+  const cases: [name: string, text: string, expected: RegExp][] = [
+    [
+      'an unknown key names the known ones',
+      'version: 1\nalloedHosts: []\n',
+      /config\.yaml:2: unknown key "alloedHosts"\. Known here: .*allowedHosts/,
+    ],
+    [
+      'an unknown key further down',
+      'output:\n  maxBytes: 1\n',
+      /config\.yaml:2: unknown key "output\.maxBytes"\. Known here: maxInlineBytes/,
+    ],
+    [
+      'a wrong type',
+      'stats: { enabled: "yes" }\n',
+      /config\.yaml:1: "stats\.enabled" must be true or false; found "yes"/,
+    ],
+    ['a number where text is asked for', 'aliases:\n  a: 1\n', /config\.yaml:2: "aliases\.a" must be text/],
+    ['a value out of range', 'code:\n  maxCalls: 0\n', /config\.yaml:2: "code\.maxCalls" must be >= 1; found 0/],
+    ['another version', 'version: 2\n', /config\.yaml:1: "version" must be 1; found 2/],
+    [
+      'a word that is none of the choices',
+      '\nsandbox: { driver: lxc }\n',
+      /config\.yaml:2: "sandbox\.driver" must be one of: auto, docker, podman, bubblewrap; found "lxc"/,
+    ],
+    ['a missing key', 'snippets:\n  x: { description: d }\n', /config\.yaml:2: "snippets\.x" needs the key "body"/],
+    ['a duplicate key', 'aliases: {}\nfs: {}\naliases: {}\n', /config\.yaml:3: this key stands twice/],
+    ['broken syntax', 'aliases: {a: b\nfs: x', /config\.yaml:2: this is not valid YAML/],
+    ['a list instead of a map', '- a\n', /config\.yaml:1: the file must be a map/],
+    ['an unknown tag', 'fs: { root: !!js/function x }\n', /config\.yaml:1: .*Remove the tag/],
+    ['an alias to nothing', 'aliases: *gone\n', /config\.yaml:1: /],
+    ['__proto__', 'aliases:\n  __proto__: { a: b }\n', /config\.yaml:2: the key "__proto__" is not allowed/],
+    ['a key of two lines', 'aliases:\n  "a\\nb": 5\n', /config\.yaml:2: a key holds a control character/],
+    [
+      'a server with command and url',
+      'servers:\n  a: { command: x, url: "http://y" }\n',
+      /config\.yaml:2: servers\.a has both command and url/,
+    ],
+    ['an agent without command', 'agents:\n  c: { driver: acp }\n', /config\.yaml:2: agents\.c needs a command/],
+    [
+      'an agent with an unknown key',
+      'agents:\n  c:\n    driver: acp\n    comand: x\n',
+      /config\.yaml:4: unknown key "agents\.c\.comand"/,
+    ],
+    [
+      'a URL among the hosts',
+      'allowedHosts:\n  - a.example\n  - "http://b.example/x"\n',
+      /config\.yaml:3: allowedHosts holds/,
+    ],
+    [
+      'a publicUrl that is none',
+      'http: { publicUrl: example.com }\n',
+      /config\.yaml:1: http\.publicUrl must be a whole address/,
+    ],
+  ];
+  for (const [name, text, expected] of cases)
+    test(`${name} is told with file, line and what to do`, async () => {
+      await put('config.yaml', text);
+      assert.match(await refusal(), expected);
+    });
+
+  test('all mistakes of both files are told at once', async () => {
+    await put('config.yaml', 'a: 1\nb: 2\n');
+    await put('prompts.yaml', 'packs: { x: 1 }\n');
+    assert.equal((await refusal()).split('\n').length, 3);
+  });
+
+  test('bombs are refused quickly', { timeout: 10_000 }, async () => {
+    let aliases = 'a: &a [x,x,x,x,x,x,x,x,x]\n';
+    for (const [index, name] of [...'bcdefghijk'].entries())
+      aliases += `${name}: &${name} [${Array(9).fill(`*${'abcdefghijk'[index]}`).join(',')}]\n`;
+    await put('config.yaml', aliases);
+    assert.match(await refusal(), /alias/i);
+    await put('config.yaml', `aliases: ${'['.repeat(200_000)}`);
+    assert.match(await refusal(), /nested too deep/);
+    await put('config.yaml', `aliases: ${'{a: '.repeat(900)}`);
+    assert.match(await refusal(), /config\.yaml:1: /);
+    await put(
+      'config.yaml',
+      `aliases:\n${Array.from({ length: 600 }, (_, i) => `${' '.repeat(i + 1)}a:`).join('\n')}\n`,
+    );
+    assert.match(await refusal(), /nested too deep/);
+    await put('config.yaml', `# ${'x'.repeat(1024 * 1024)}`);
+    assert.match(await refusal(), /at most 1048576/);
+    await writeFile(at('config.yaml'), Buffer.from([0x61, 0x3a, 0x20, 0xff, 0xfe]));
+    assert.match(await refusal(), /not UTF-8/);
+  });
+});
+
+describe('watching', () => {
+  test('a change by hand is taken over within two seconds, also by rename', async () => {
+    const room = await open();
+    const first = changed(room);
+    const startedAt = performance.now();
+    await put('config.yaml', 'aliases: { a: b.c }\n');
+    await first;
+    assert.ok(performance.now() - startedAt < 2000);
+    assert.deepEqual(room.current().aliases, { a: 'b.c' });
+    const second = changed(room);
+    await put('config.yaml~', 'aliases: { a: d.e }\n');
+    await rename(at('config.yaml~'), at('config.yaml'));
+    await second;
+    assert.deepEqual(room.current().aliases, { a: 'd.e' });
+  });
+
+  test('a changed include and changed prompts are seen', async () => {
+    await put('team.yaml', 'aliases: { a: b.c }\n');
+    await put('config.yaml', 'include: [team.yaml]\n');
+    const room = await open();
+    const first = changed(room);
+    await put('team.yaml', 'aliases: { a: x.y }\n');
+    await first;
+    assert.equal(room.current().aliases['a'], 'x.y');
+    const second = changed(room);
+    await put('prompts.yaml', 'packs: { demo: hello }\n');
+    await second;
+    assert.deepEqual(room.current().prompts, { demo: 'hello' });
+  });
+
+  test('a broken file keeps the old settings, is reported once, and heals', async () => {
+    await put('config.yaml', 'aliases: { a: b.c }\n');
+    const room = await open();
+    const before = room.current();
+    const first = reported(room);
+    await put('config.yaml', 'aliases: { a: b.c\n');
+    await first;
+    assert.equal(room.current(), before);
+    assert.equal(room.report().ok, false);
+    assert.match(room.report().errors[0] ?? '', /config\.yaml:\d+: /);
+    const again = await room.reload();
+    assert.equal(again.ok, false);
+    const second = reported(room);
+    await put('config.yaml', 'aliases: { a: z.z }\n');
+    await second;
+    assert.deepEqual(room.report(), { ok: true, errors: [] });
+    assert.equal(room.current().aliases['a'], 'z.z');
+  });
+
+  test('half of a change is never taken over when the other file is broken', async () => {
+    const room = await open();
+    await put('config.yaml', 'aliases: { a: b.c }\n');
+    await put('prompts.yaml', 'packs: [\n');
+    const report = await room.reload();
+    assert.equal(report.ok, false);
+    assert.deepEqual(room.current().aliases, {});
+  });
+
+  test('reload answers with what is on disk', async () => {
+    const room = await open();
+    await put('config.yaml', 'aliases: { a: b.c }\n');
+    assert.deepEqual(await room.reload(), { ok: true, errors: [] });
+    assert.equal(room.current().aliases['a'], 'b.c');
+  });
+});
+
+describe('editing', () => {
+  test('keeps comments and order, and is taken over at once', async () => {
+    await put('config.yaml', '# top\n\naliases:\n  # why a\n  a: b.c # beside\nfs: { root: /srv }\n');
+    const room = await open();
+    await room.edit(['aliases', 'new'], 'x.y');
+    await room.edit(['output', 'previewLines'], 3);
+    await room.edit(['fs', 'root'], undefined);
+    const text = await readFile(at('config.yaml'), 'utf8');
+    for (const comment of ['# top', '# why a', '# beside']) assert.ok(text.includes(comment), text);
+    assert.equal(room.current().aliases['new'], 'x.y');
+    assert.equal(room.current().output.previewLines, 3);
+    assert.equal(room.current().fs.root, undefined);
+    assert.ok(!(await readdir(folder)).some((name) => name.endsWith('.tmp')));
+  });
+
+  test('works on the commented example and on an empty section', async () => {
+    const room = await open();
+    const before = (await readFile(at('config.yaml'), 'utf8')).trim();
+    await room.edit(['aliases', 'a'], 'b.c');
+    const text = await readFile(at('config.yaml'), 'utf8');
+    assert.ok(text.includes(before), text);
+    assert.equal(room.current().aliases['a'], 'b.c');
+    await put('config.yaml', 'aliases:\n# nothing yet\n');
+    await room.edit(['aliases', 'a'], 'd.e');
+    assert.equal(room.current().aliases['a'], 'd.e');
+    assert.ok((await readFile(at('config.yaml'), 'utf8')).includes('# nothing yet'));
+  });
+
+  test('an edit that would break the configuration is refused and leaves the bytes alone', async () => {
+    await put('config.yaml', 'aliases: {   a:   b.c }\n');
+    const room = await open();
+    await assert.rejects(
+      room.edit(['output', 'previewLines'], 'many'),
+      /config\.yaml:\d+: "output\.previewLines" must be a whole number/,
+    );
+    await assert.rejects(room.edit(['nonsense'], 1), /unknown key "nonsense"/);
+    await assert.rejects(room.edit(['aliases', 'a', 'b'], 1), /aliases\.a is a plain value/);
+    await assert.rejects(room.edit(['__proto__', 'x'], 1), /path of a setting/);
+    await assert.rejects(room.edit([], 1), /path of a setting/);
+    assert.equal(await readFile(at('config.yaml'), 'utf8'), 'aliases: {   a:   b.c }\n');
+  });
+
+  test('deleting what an included file sets is refused', async () => {
+    await put('team.yaml', 'fs: { root: /srv }\n');
+    await put('config.yaml', 'include: [team.yaml]\nfs: { root: /own }\n');
+    const room = await open();
+    await assert.rejects(room.edit(['fs', 'root'], undefined), /set in an included file/);
+  });
+
+  test('many edits at once all arrive', async () => {
+    const room = await open();
+    await Promise.all(Array.from({ length: 20 }, (_, i) => room.edit(['aliases', `a${i}`], 'b.c')));
+    assert.equal(Object.keys(room.current().aliases).length, 20);
+  });
+});

@@ -1,0 +1,48 @@
+import { isMap, isScalar, type Document, type Scalar } from 'yaml';
+import { fail } from '../schema/index.ts';
+import { compose } from './yaml-file.ts';
+
+/** The text of config.yaml with one value set, or deleted when it is undefined; everything else, comments too, stays. */
+export function edited(file: string, text: string, path: readonly (string | number)[], value: unknown): string {
+  if (path.length === 0 || path.some((step) => step === '__proto__' || step === ''))
+    throw fail('request.invalid', {
+      reason: 'the path of a setting needs at least one key. Use for example ["output","maxInlineBytes"].',
+    });
+  const { doc } = compose(file, text);
+  keepLeadingComment(doc);
+  if (value === undefined) doc.deleteIn(path);
+  else {
+    makeWay(doc, path);
+    doc.setIn(path, doc.createNode(value));
+  }
+  const written = doc.toString({ lineWidth: 0 });
+  return written.endsWith('\n') ? written : `${written}\n`;
+}
+
+/** A file of comments alone has them after its (missing) content; they belong in front of what is added. */
+function keepLeadingComment(doc: Document): void {
+  if (doc.contents !== null || doc.comment === null) return;
+  doc.commentBefore = [doc.commentBefore, doc.comment].filter(Boolean).join('\n');
+  doc.comment = null;
+}
+
+/** `aliases:` without a value is null: it becomes a map before something is put into it. */
+function makeWay(doc: Document, path: readonly (string | number)[]): void {
+  for (let length = 1; length < path.length; length++) {
+    const above = path.slice(0, length);
+    const node = doc.getIn(above, true);
+    if (node === undefined) return;
+    if (isScalar(node) && node.value === null) doc.setIn(above, mapInPlaceOf(doc, node));
+    else if (isScalar(node))
+      throw fail('request.invalid', {
+        reason: `${above.join('.')} is a plain value and cannot hold ${String(path[length])}.`,
+      });
+    else if (isMap(node)) continue;
+  }
+}
+
+function mapInPlaceOf(doc: Document, empty: Scalar): unknown {
+  const map = doc.createNode({});
+  map.commentBefore = [empty.commentBefore, empty.comment].filter(Boolean).join('\n') || null;
+  return map;
+}
