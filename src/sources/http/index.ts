@@ -1,0 +1,3 @@
+// HTTP tools and the one dialler for all outgoing HTTP. May import: schema, store, config, observe.
+export { dialler, type DialAnswer, type DialInit, type DialPolicy, type Dialler, type Resolve } from './dialler.ts';
+export { hostRules, isPublicAddress, parseHostEntry, type HostRules } from './host-rules.ts';
