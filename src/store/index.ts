@@ -1,4 +1,6 @@
 // Files, locks and SQLite behind small async interfaces, one implementation per engine. May import: schema.
+export * from './asks.ts';
+export * from './events.ts';
 export * from './files.ts';
 export * from './home.ts';
 export * from './lock.ts';

@@ -1,0 +1,257 @@
+import { fail, newId, type CallerOutcome, type EventBody, type PermissionOption } from '../schema/index.ts';
+import type { AskRow, AskTables } from '../store/index.ts';
+import { askTimers } from './ask-timers.ts';
+import type { EventLog, LogTransaction } from './event-log.ts';
+import type { Presence } from './presence.ts';
+
+/** How a question ended. */
+export type AskOutcome =
+  | { outcome: 'result'; value: unknown }
+  | { outcome: 'error'; message: string }
+  | { outcome: 'timeout'; timeoutMs: number }
+  | { outcome: 'disconnected' }
+  | { outcome: 'choice'; choice: string };
+
+/** An open question as callers see it. */
+export interface Ask {
+  id: string;
+  sessionId: string;
+  kind: AskRow['kind'];
+  owner: string;
+  tool: string;
+  deadline: string;
+  eventIndex: number;
+  isOpen: boolean;
+}
+
+interface Question {
+  sessionId: string;
+  /** Principal of whoever may answer. */
+  owner: string;
+  turn: number;
+  tool: string;
+  timeoutMs: number;
+  /** The asking side's own name for this request: the same key finds the same ask again. */
+  key?: string;
+}
+
+/** Stored questions with a deadline, answered once. */
+export interface Asks {
+  /** Stores the question and its `caller_tool_request` event in one transaction. */
+  askCaller(question: Question & { arguments: unknown; onDisconnect: 'fail' | 'wait' }): Promise<Ask>;
+  /** Stores the question and its `permission_request` event in one transaction. */
+  askPermission(question: Question & { options: PermissionOption[] }): Promise<Ask>;
+  /** Resolves with the outcome, whoever causes it, also after a restart; an abort closes the ask as an error. */
+  wait(askId: string, signal?: AbortSignal): Promise<AskOutcome>;
+  /** Closes an open ask of this session; ask.not_found for a stranger, ask.closed when late or second. */
+  answer(sessionId: string, askId: string, by: { principal: string; isAdmin: boolean }, outcome: AskOutcome): Promise<void>;
+  open(sessionId: string): Promise<Ask[]>;
+  /** The caller declared anew: only streams open from now on count as seen. */
+  declared(sessionId: string, owner: string): Promise<void>;
+  /** Takes over a session's open asks after a restart: their owners have the grace period to come back. */
+  adopt(sessionId: string): Promise<void>;
+  /** Closes all open asks of a session inside the transaction that ends it. */
+  closeAll(tx: LogTransaction, sessionId: string): void;
+  remove(tx: LogTransaction, sessionId: string): void;
+  close(): void;
+}
+
+export interface AsksOptions {
+  log: EventLog;
+  tables: AskTables;
+  presence: Presence;
+  reconnectGraceMs: () => number;
+}
+
+export function asks({ log, tables, presence, reconnectGraceMs }: AsksOptions): Asks {
+  const waiters = new Map<string, Set<(outcome: AskOutcome) => void>>();
+  /** Sessions whose owner had a stream since the last declaration. */
+  const seen = new Set<string>();
+  /** Until when an owner who was there before our restart counts as present. */
+  const graceUntil = new Map<string, number>();
+  const timers = askTimers();
+
+  const unlisten = [
+    presence.onCome((sessionId) => {
+      graceUntil.delete(sessionId);
+      void onCome(sessionId);
+    }),
+    presence.onGone((sessionId, principal) => void disconnect(sessionId, principal)),
+    log.onForeignCommit(() => void lookForAnswers()),
+  ];
+
+  const room: Asks = {
+    async askCaller(question) {
+      const ask = await store('caller_tool', question, question.onDisconnect, question.arguments, (id, deadline) => ({
+        type: 'caller_tool_request', request_id: id, tool: question.tool, arguments: question.arguments, deadline,
+      }));
+      if (ask.isOpen && question.onDisconnect === 'fail') await checkPresence(ask);
+      return ask;
+    },
+    askPermission(question) {
+      return store('permission', question, 'wait', question.options, (id, deadline) => ({
+        type: 'permission_request', request_id: id, tool: question.tool, options: question.options, deadline,
+      }));
+    },
+    async wait(askId, signal) {
+      const settled = new Promise<AskOutcome>((resolve) => {
+        const set = waiters.get(askId) ?? new Set();
+        waiters.set(askId, set.add(resolve));
+      });
+      const row = await tables.get(askId);
+      if (!row) throw fail('ask.not_found', { ref: askId });
+      if (row.state !== 'open') settle(askId, outcomeOf(row));
+      const onAbort = (): void => void finish(askId, { outcome: 'error', message: 'the request was cancelled' });
+      if (signal?.aborted) onAbort();
+      signal?.addEventListener('abort', onAbort, { once: true });
+      return settled.finally(() => signal?.removeEventListener('abort', onAbort));
+    },
+    async answer(sessionId, askId, by, outcome) {
+      const row = await tables.get(askId);
+      const isTheirs = row?.session_id === sessionId && (by.isAdmin || row.owner === by.principal);
+      if (!row || !isTheirs || (row.kind === 'permission') !== (outcome.outcome === 'choice')) throw fail('ask.not_found', { ref: askId });
+      if (outcome.outcome === 'choice') checkChoice(row, outcome.choice);
+      if (!(await finish(askId, outcome))) throw fail('ask.closed', { ref: askId });
+    },
+    async open(sessionId) {
+      return (await tables.open(sessionId)).map(asAsk);
+    },
+    async declared(sessionId, owner) {
+      const isThere = presence.isPresent(sessionId, owner);
+      if (isThere) seen.add(sessionId);
+      else seen.delete(sessionId);
+      graceUntil.delete(sessionId);
+      await log.write(() => tables.markSeen(sessionId, isThere));
+    },
+    async adopt(sessionId) {
+      if (await tables.wasSeen(sessionId)) {
+        seen.add(sessionId);
+        graceUntil.set(sessionId, Date.now() + reconnectGraceMs());
+      }
+      for (const row of await tables.open(sessionId)) {
+        watchDeadline(row);
+        if (row.on_disconnect === 'fail') await checkPresence(asAsk(row));
+      }
+    },
+    closeAll(tx, sessionId) {
+      for (const row of tables.openNow(sessionId)) close(tx, row.id, { outcome: 'disconnected' });
+    },
+    remove(_tx, sessionId) {
+      tables.remove(sessionId);
+      seen.delete(sessionId);
+      graceUntil.delete(sessionId);
+    },
+    close() {
+      for (const stop of unlisten) stop();
+      timers.close();
+    },
+  };
+  return room;
+
+  async function store(
+    kind: AskRow['kind'],
+    question: Question,
+    onDisconnect: 'fail' | 'wait',
+    payload: unknown,
+    event: (id: string, deadline: string) => EventBody,
+  ): Promise<Ask> {
+    const id = newId('ask');
+    const deadline = Date.now() + question.timeoutMs;
+    const row: AskRow = {
+      id, session_id: question.sessionId, kind, owner: question.owner, turn: question.turn, tool: question.tool,
+      payload: JSON.stringify(payload ?? null), deadline, on_disconnect: onDisconnect, ask_key: question.key ?? null,
+      event_index: -1, state: 'open', answer: null, timeout_ms: question.timeoutMs,
+    };
+    const again = await log.write((tx) => {
+      const found = question.key === undefined ? undefined : tables.byKeyNow(question.sessionId, question.key);
+      if (found) return found;
+      row.event_index = tx.append(question.sessionId, question.turn, event(id, new Date(deadline).toISOString()));
+      tables.insert(row);
+      return undefined;
+    });
+    if (again) return asAsk(again);
+    watchDeadline(row);
+    return asAsk(row);
+  }
+
+  function watchDeadline(row: AskRow): void {
+    timers.set(row.id, 'deadline', row.deadline, () => void finish(row.id, { outcome: 'timeout', timeoutMs: row.timeout_ms }));
+  }
+
+  /** No stream of the owner now: an error at once if one was seen before, the deadline alone if none ever was. */
+  async function checkPresence(ask: Ask): Promise<void> {
+    if (presence.isPresent(ask.sessionId, ask.owner) || !seen.has(ask.sessionId)) return;
+    const grace = graceUntil.get(ask.sessionId) ?? 0;
+    if (grace <= Date.now()) return void (await finish(ask.id, { outcome: 'disconnected' }));
+    timers.set(ask.id, 'grace', grace, () => {
+      if (!presence.isPresent(ask.sessionId, ask.owner)) void finish(ask.id, { outcome: 'disconnected' });
+    });
+  }
+
+  async function onCome(sessionId: string): Promise<void> {
+    if (seen.has(sessionId)) return;
+    seen.add(sessionId);
+    await log.write(() => tables.markSeen(sessionId, true));
+  }
+
+  async function disconnect(sessionId: string, principal: string): Promise<void> {
+    for (const row of await tables.open(sessionId))
+      if (row.owner === principal && row.on_disconnect === 'fail' && row.kind === 'caller_tool' && !presence.isPresent(sessionId, principal))
+        await finish(row.id, { outcome: 'disconnected' });
+  }
+
+  async function finish(askId: string, outcome: AskOutcome): Promise<boolean> {
+    return log.write((tx) => close(tx, askId, outcome));
+  }
+
+  function close(tx: LogTransaction, askId: string, outcome: AskOutcome): boolean {
+    const row = tables.close(askId, outcome.outcome, JSON.stringify(outcome));
+    if (!row) return false;
+    tx.append(row.session_id, row.turn, closingEvent(row, outcome));
+    tx.afterCommit(() => {
+      timers.forget(askId);
+      settle(askId, outcome);
+    });
+    return true;
+  }
+
+  function settle(askId: string, outcome: AskOutcome): void {
+    const set = waiters.get(askId);
+    waiters.delete(askId);
+    for (const resolve of set ?? []) resolve(outcome);
+  }
+
+  async function lookForAnswers(): Promise<void> {
+    for (const askId of [...waiters.keys()]) {
+      const row = await tables.get(askId);
+      if (row && row.state !== 'open') settle(askId, outcomeOf(row));
+    }
+  }
+}
+
+function closingEvent(row: AskRow, outcome: AskOutcome): EventBody {
+  if (row.kind === 'permission')
+    return { type: 'permission_answer', request_id: row.id, choice: permissionChoice(outcome) };
+  return { type: 'caller_tool_answer', request_id: row.id, outcome: outcome.outcome as CallerOutcome };
+}
+
+function permissionChoice(outcome: AskOutcome): string {
+  if (outcome.outcome === 'choice') return outcome.choice;
+  return outcome.outcome === 'timeout' ? 'timeout' : 'cancelled';
+}
+
+function checkChoice(row: AskRow, choice: string): void {
+  const known = (JSON.parse(row.payload) as PermissionOption[]).map((option) => option.id);
+  if (!known.includes(choice)) throw fail('request.invalid', { reason: `choice must be one of ${known.join(', ')}` });
+}
+
+function outcomeOf(row: AskRow): AskOutcome {
+  return JSON.parse(row.answer!) as AskOutcome;
+}
+
+function asAsk(row: AskRow): Ask {
+  return {
+    id: row.id, sessionId: row.session_id, kind: row.kind, owner: row.owner, tool: row.tool,
+    deadline: new Date(row.deadline).toISOString(), eventIndex: row.event_index, isOpen: row.state === 'open',
+  };
+}

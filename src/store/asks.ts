@@ -1,0 +1,87 @@
+import type { Database } from './sqlite.ts';
+
+/** A stored question; `state` is open until exactly one outcome closes it. */
+export interface AskRow {
+  id: string;
+  session_id: string;
+  kind: 'caller_tool' | 'permission';
+  owner: string;
+  turn: number;
+  tool: string;
+  /** JSON: arguments of a caller tool, options of a permission request. */
+  payload: string;
+  /** Milliseconds since the epoch. */
+  deadline: number;
+  on_disconnect: 'fail' | 'wait';
+  /** What the asking side calls this request, so that sending it again finds it. */
+  ask_key: string | null;
+  event_index: number;
+  state: string;
+  /** JSON of the answer. */
+  answer: string | null;
+  timeout_ms: number;
+}
+
+const steps = [
+  `CREATE TABLE asks (id TEXT PRIMARY KEY, session_id TEXT NOT NULL, kind TEXT NOT NULL, owner TEXT NOT NULL,
+     turn INTEGER NOT NULL, tool TEXT NOT NULL, payload TEXT NOT NULL, deadline INTEGER NOT NULL, on_disconnect TEXT NOT NULL,
+     ask_key TEXT, event_index INTEGER NOT NULL, state TEXT NOT NULL, answer TEXT, timeout_ms INTEGER NOT NULL) STRICT;
+   CREATE UNIQUE INDEX asks_key ON asks (session_id, ask_key) WHERE ask_key IS NOT NULL;
+   CREATE INDEX asks_session ON asks (session_id, state);
+   CREATE INDEX asks_open ON asks (deadline) WHERE state = 'open';
+   CREATE TABLE callers_seen (session_id TEXT PRIMARY KEY) STRICT;`,
+];
+
+/** Rows of asks, and which sessions had a caller's stream since their last declaration. */
+export interface AskTables {
+  get(id: string): Promise<AskRow | undefined>;
+  open(sessionId: string): Promise<AskRow[]>;
+  wasSeen(sessionId: string): Promise<boolean>;
+  /** The rest only inside a Writer. */
+  byKeyNow(sessionId: string, key: string): AskRow | undefined;
+  openNow(sessionId: string): AskRow[];
+  insert(row: AskRow): void;
+  /** Answers the row when it was open and is closed now; undefined when someone was faster. */
+  close(id: string, state: string, answer: string | null): AskRow | undefined;
+  markSeen(sessionId: string, isSeen: boolean): void;
+  remove(sessionId: string): void;
+}
+
+export async function openAsks(db: Database): Promise<AskTables> {
+  await db.migrate('asks', steps);
+  const openNow = (sessionId: string): AskRow[] =>
+    db.all<AskRow>("SELECT * FROM asks WHERE session_id = ? AND state = 'open' ORDER BY event_index", sessionId);
+  return {
+    async get(id) {
+      return db.get<AskRow>('SELECT * FROM asks WHERE id = ?', id);
+    },
+    async open(sessionId) {
+      return openNow(sessionId);
+    },
+    async wasSeen(sessionId) {
+      return db.get('SELECT 1 FROM callers_seen WHERE session_id = ?', sessionId) !== undefined;
+    },
+    byKeyNow(sessionId, key) {
+      return db.get<AskRow>('SELECT * FROM asks WHERE session_id = ? AND ask_key = ?', sessionId, key);
+    },
+    openNow,
+    insert(row) {
+      db.run(
+        'INSERT INTO asks VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
+        row.id, row.session_id, row.kind, row.owner, row.turn, row.tool, row.payload, row.deadline,
+        row.on_disconnect, row.ask_key, row.event_index, row.state, row.answer, row.timeout_ms,
+      );
+    },
+    close(id, state, answer) {
+      return db.get<AskRow>("UPDATE asks SET state = ?, answer = ? WHERE id = ? AND state = 'open' RETURNING *", state, answer, id);
+    },
+    markSeen(sessionId, isSeen) {
+      if (isSeen) db.run('INSERT OR IGNORE INTO callers_seen VALUES (?)', sessionId);
+      else db.run('DELETE FROM callers_seen WHERE session_id = ?', sessionId);
+    },
+    remove(sessionId) {
+      db.run('DELETE FROM asks WHERE session_id = ?', sessionId);
+      db.run('DELETE FROM callers_seen WHERE session_id = ?', sessionId);
+    },
+  };
+}
