@@ -65,13 +65,21 @@ export class Database {
     if (this.#closed) return Promise.reject(new Error('the database is closed'));
     return new Promise<T>((resolve, reject) => {
       this.#waiting.push({ run, resolve: resolve as (value: unknown) => void, reject });
-      this.#draining ??= Promise.resolve()
-        .then(() => this.#drain())
-        .finally(() => (this.#draining = undefined));
+      this.#draining ??= Promise.resolve().then(() => this.#drain());
     });
   }
 
   async #drain(): Promise<void> {
+    try {
+      await this.#commitGroups();
+    } finally {
+      this.#draining = undefined;
+    }
+    // A write that came while the last group was being answered found this drain still set.
+    if (this.#waiting.length > 0) await (this.#draining ??= this.#drain());
+  }
+
+  async #commitGroups(): Promise<void> {
     while (this.#waiting.length > 0) {
       try {
         await this.#begin();
