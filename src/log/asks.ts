@@ -222,7 +222,7 @@ export function asks({ log, tables, presence, reconnectGraceMs }: AsksOptions): 
   }
 
   async function lookForAnswers(): Promise<void> {
-    for (const askId of [...waiters.keys()]) {
+    for (const askId of waiters.keys()) {
       const row = await tables.get(askId);
       if (row && row.state !== 'open') settle(askId, outcomeOf(row));
     }
