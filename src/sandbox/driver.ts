@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
 
 export type DriverName = 'docker' | 'podman' | 'bubblewrap';
-export type Level = 'basic' | 'strict';
+export type SandboxLevel = 'basic' | 'strict';
 
 /** How closed a driver's sandboxes are here and now. */
 export interface Probe {
@@ -13,7 +13,7 @@ export interface Probe {
   /** Socket or program it was found at. */
   where?: string;
   /** The most that this driver can give on this machine; absent when not available. */
-  level?: Level;
+  level?: SandboxLevel;
   /** What of `strict` is missing, in the words of the documentation: `memory limit`, `seccomp`, ... */
   missing: string[];
 }
@@ -47,7 +47,7 @@ export interface SandboxSpec {
   command?: string[];
   limits: SandboxLimits;
   /** What it must have at least; start fails with sandbox.unavailable when the driver cannot. */
-  level: Level;
+  level: SandboxLevel;
 }
 
 export type SandboxStatus = 'running' | 'exited';
@@ -62,7 +62,7 @@ export interface Sandbox {
   reason?: string;
   startedAt: string;
   /** What it has, and what of strict it lacks. */
-  level: Level;
+  level: SandboxLevel;
   missing: string[];
 }
 

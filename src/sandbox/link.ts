@@ -38,4 +38,6 @@ export interface LinkOptions {
   /** Commands that were sent before and not yet reported as done (kept by the owner of the session). */
   outbox?: SupervisorCommand[];
   onConnect?: () => void;
+  /** The supervisor speaks no version that we do: the sandbox must be replaced. */
+  onIncompatible?: (versions: number[]) => void;
 }

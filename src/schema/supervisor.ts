@@ -5,10 +5,34 @@
  * folder), and the server reads those files. The socket `/mcp/control.sock` only wakes the reader and carries
  * commands, one JSON object per line. The supervisor connects, so a restarted server simply listens again.
  */
-export const supervisorVersions = [2, 1] as const;
-export type SupervisorVersion = (typeof supervisorVersions)[number];
+export const supervisorVersions: readonly number[] = [1];
 
+/** The newest version that both sides speak; each side keeps the last two. undefined when there is none. */
+export function agreeOnVersion(theirs: readonly number[], ours: readonly number[] = supervisorVersions): number | undefined {
+  return ours.filter((version) => theirs.includes(version)).sort((a, b) => b - a)[0];
+}
+
+/** In the folder mounted at `/mcp`; the server listens, the supervisor connects. */
 export const controlSocketName = 'control.sock';
+/** The same for commands that are run beside the agent. */
+export const execSocketName = 'exec.sock';
+
+/** Loopback ports in the sandbox and the sockets in `/mcp` that they lead to. */
+export const loopbackPorts = { model: { port: 4780, socket: 'model.sock' }, egress: { port: 4781, socket: 'egress.sock' } } as const;
+
+/** What is where inside every sandbox. */
+export const insidePaths = {
+  workspace: '/workspace',
+  mcp: '/mcp',
+  spool: '/spool',
+  /** Lies in the spool, so that an agent's transcript outlives its sandbox. */
+  home: '/spool/home',
+  node: '/usr/bin/node',
+  init: '/opt/oubliette/init',
+  supervisor: '/opt/oubliette/supervisor.js',
+  client: '/opt/oubliette/client.js',
+  embeddedAgent: '/opt/oubliette/embedded-agent.js',
+} as const;
 
 /** Limits both sides agree on. */
 export const spoolLimits = {
@@ -37,6 +61,14 @@ export const recordKinds = {
 } as const;
 export type RecordKind = (typeof recordKinds)[keyof typeof recordKinds];
 
+export const segmentName = (start: number): string => `${String(start).padStart(16, '0')}.spool`;
+
+/** The offset a segment begins at; undefined for names that are none. */
+export function segmentStart(name: string): number | undefined {
+  const start = /^\d{16}\.spool$/.test(name) ? Number(name.slice(0, 16)) : Number.NaN;
+  return Number.isSafeInteger(start) ? start : undefined;
+}
+
 export type AgentProcessState =
   | { state: 'started'; pid: number }
   | { state: 'paused' | 'resumed' }
@@ -47,7 +79,7 @@ export type AgentProcessState =
 export interface AgentCommand {
   command: string[];
   cwd: string;
-  /** Added to the supervisor's own environment; undefined values remove a name. */
+  /** Added to the supervisor's own environment. */
   env: Record<string, string>;
   /** Files to write below the agent's home before it starts: relative name to text. */
   files?: Record<string, string>;
@@ -76,6 +108,25 @@ export type ToSupervisor =
   | ServerHello
   | { command: SupervisorCommand }
   /** Everything before this offset is stored: segments that lie wholly before it may go. */
-  | { ack: number }
-  /** A slot of the warm pool learns late what it is for. */
-  | { session: string };
+  | { ack: number };
+
+/** Over the exec socket: the server asks, the supervisor answers with the same id. */
+export interface ExecRequest {
+  id: string;
+  command: string[];
+  workdir: string;
+  env: Record<string, string>;
+  timeoutMs: number;
+  maxBytes: number;
+  stdin?: string;
+}
+export type ToExec = { exec: ExecRequest } | { cancel: string };
+export interface FromExec {
+  id: string;
+  exit_code: number | null;
+  stdout: string;
+  stderr: string;
+  timed_out: boolean;
+  truncated: boolean;
+  error?: string;
+}
