@@ -21,7 +21,7 @@ await build({
   chunkNames: 'chunk-[hash]',
   packages: 'external',
 });
-for (const name of ['client', 'supervisor', 'sdk'])
+for (const name of ['client', 'supervisor', 'embedded-agent', 'sdk'])
   if (existsSync(join(root, 'src', `${name}.ts`))) await bundleProgram(name);
 if (existsSync(join(root, 'src', 'sdk.ts'))) declareSdk();
 for (const file of ['node.js', 'run-child.js']) cpSync(join(root, 'scripts', file), join(dist, file));

@@ -25,7 +25,8 @@ export const roots = {
   main: Object.keys(rooms),
   cli: ['main', 'doors', 'schema'],
   client: ['schema'],
-  supervisor: ['schema'],
+  supervisor: ['schema', 'sandbox'],
+  'embedded-agent': ['schema', 'agents', 'code'],
   sdk: ['schema'],
   entry: [],
 };
@@ -36,7 +37,7 @@ export const packagePlaces = {
   '@fastify/': ['doors/'],
   commander: ['doors/cli/'],
   '@modelcontextprotocol/': ['doors/mcp/', 'doors/cli/', 'sources/mcp/', 'agents/', 'client'],
-  '@agentclientprotocol/': ['agents/'],
+  '@agentclientprotocol/': ['agents/', 'embedded-agent'],
 };
 
 /**
@@ -61,8 +62,9 @@ export function refusal(file, specifier) {
 
 const place = (path) => path.split('/')[0].replace(/\.ts$/, '');
 
-// The rooms with one folder per kind have an index.ts in each.
-const isFrontDoor = (target) => /^(\w+\/index|(doors|sources|agents|sandbox)\/[\w-]+\/index)\.ts$/.test(target);
+// The rooms with one folder per kind have an index.ts in each. What the supervisor needs of schema is a file of its own:
+// its bundle must stay small to start fast.
+const isFrontDoor = (target) => /^(\w+\/index|schema\/supervisor|(doors|sources|agents|sandbox)\/[\w-]+\/index)\.ts$/.test(target);
 
 function doorRefusal(file, target) {
   const [from, to] = [file, target].map((path) => path.split('/')[1]);

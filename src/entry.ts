@@ -14,10 +14,10 @@ export function entryPoint(name: string): string {
 }
 
 /**
- * Path of a program bundled into one file with nothing to install (`client`, `supervisor`), for places where our
+ * Path of a program bundled into one file with nothing to install (`client`, `supervisor`, `embedded-agent`), for places where our
  * packages are not. In the clone it is bundled at the first request of each process. Fails when bundling fails.
  */
-export function bundledProgram(name: 'client' | 'supervisor'): Promise<string> {
+export function bundledProgram(name: 'client' | 'supervisor' | 'embedded-agent'): Promise<string> {
   if (!isClone) return Promise.resolve(join(here, `${name}.js`));
   let path = bundled.get(name);
   if (!path) {

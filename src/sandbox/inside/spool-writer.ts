@@ -1,7 +1,6 @@
-import { closeSync, fstatSync, ftruncateSync, mkdirSync, openSync, readdirSync, unlinkSync, writeSync } from 'node:fs';
-import { statSync } from 'node:fs';
+import { closeSync, fstatSync, ftruncateSync, mkdirSync, openSync, readdirSync, statSync, unlinkSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
-import { recordKinds, segmentName, segmentStart, spoolLimits } from '../../schema/supervisor.ts';
+import { type recordKinds, segmentName, segmentStart, spoolLimits } from '../../schema/supervisor.ts';
 
 export interface SpoolWriter {
   /** Offset behind the last record. */
