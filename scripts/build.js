@@ -32,7 +32,8 @@ if (existsSync(join(root, 'ui', 'dist'))) cpSync(join(root, 'ui', 'dist'), join(
 function childPrograms() {
   const names = new Set();
   for (const file of globSync('src/**/*.ts', { cwd: root, exclude: (name) => String(name).endsWith('.test.ts') }))
-    for (const [, name] of readFileSync(join(root, file), 'utf8').matchAll(/\bentryPoint\(\s*'([^']+)'/g)) names.add(name);
+    for (const [, name] of readFileSync(join(root, file), 'utf8').matchAll(/\bentryPoint\(\s*'([^']+)'/g))
+      names.add(name);
   return [...names].filter((name) => existsSync(join(root, 'src', `${name}.ts`)));
 }
 
@@ -41,8 +42,21 @@ function declareSdk() {
   const types = join(dist, 'types');
   const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
   const flags = ['--declaration', '--emitDeclarationOnly', '--noEmit', 'false', '--rewriteRelativeImportExtensions'];
-  const options = ['--module', 'nodenext', '--target', 'esnext', '--skipLibCheck', '--types', 'node', '--rootDir', 'src'];
-  const done = spawnSync(node, [tsc, ...flags, ...options, '--outDir', types, 'src/sdk.ts'], { cwd: root, stdio: 'inherit' });
+  const options = [
+    '--module',
+    'nodenext',
+    '--target',
+    'esnext',
+    '--skipLibCheck',
+    '--types',
+    'node',
+    '--rootDir',
+    'src',
+  ];
+  const done = spawnSync(node, [tsc, ...flags, ...options, '--outDir', types, 'src/sdk.ts'], {
+    cwd: root,
+    stdio: 'inherit',
+  });
   if (done.status !== 0) process.exit(1);
   writeFileSync(join(dist, 'sdk.d.ts'), "export * from './types/sdk.js';\n");
 }

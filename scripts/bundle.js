@@ -16,7 +16,8 @@ export const shared = {
 };
 
 // Some bundled packages are CommonJS and call require for Node's own modules.
-const requireBanner = "import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);";
+const requireBanner =
+  "import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);";
 
 /**
  * Bundles one program of src/ with all it needs into dist/NAME.js and answers that path. Several processes may do

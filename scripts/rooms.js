@@ -74,8 +74,11 @@ function doorRefusal(file, target) {
 
 function packageRefusal(file, specifier) {
   for (const [name, places] of Object.entries(packagePlaces)) {
-    const isIt = name.endsWith('/') ? specifier.startsWith(name) : specifier === name || specifier.startsWith(`${name}/`);
-    if (isIt && !places.some((each) => file.startsWith(each))) return `${specifier} may be used only in ${places.join(', ')}`;
+    const isIt = name.endsWith('/')
+      ? specifier.startsWith(name)
+      : specifier === name || specifier.startsWith(`${name}/`);
+    if (isIt && !places.some((each) => file.startsWith(each)))
+      return `${specifier} may be used only in ${places.join(', ')}`;
   }
   return undefined;
 }

@@ -10,7 +10,10 @@ const cache = join(root, '.cache');
 /** Runs one checking program of node_modules; it counts as one test. */
 export function checkStep(node, title, script, args) {
   run(title, () => {
-    const done = spawnSync(node, [join(root, 'node_modules', script), ...args], { cwd: root, stdio: ['ignore', 'inherit', 'inherit'] });
+    const done = spawnSync(node, [join(root, 'node_modules', script), ...args], {
+      cwd: root,
+      stdio: ['ignore', 'inherit', 'inherit'],
+    });
     total[done.status === 0 ? 'passed' : 'failed']++;
   });
 }
@@ -18,7 +21,9 @@ export function checkStep(node, title, script, args) {
 /** Runs test files that match; every single test counts. A file that breaks counts as a failed test. */
 export function testStep(node, title, patterns, { concurrency = 2, exclude = [] } = {}) {
   const left = exclude.map((pattern) => new Set(globSync(pattern, { cwd: root })));
-  const files = patterns.flatMap((pattern) => globSync(pattern, { cwd: root })).filter((file) => !left.some((set) => set.has(file)));
+  const files = patterns
+    .flatMap((pattern) => globSync(pattern, { cwd: root }))
+    .filter((file) => !left.some((set) => set.has(file)));
   if (files.length === 0) return;
   run(title, () => {
     mkdirSync(cache, { recursive: true });
@@ -36,7 +41,11 @@ export function testStep(node, title, patterns, { concurrency = 2, exclude = [] 
         `--test-reporter-destination=${counts}`,
         ...files.sort(),
       ],
-      { cwd: root, stdio: ['ignore', 'inherit', 'inherit'], env: { ...process.env, NODE_COMPILE_CACHE: join(cache, 'compiled') } },
+      {
+        cwd: root,
+        stdio: ['ignore', 'inherit', 'inherit'],
+        env: { ...process.env, NODE_COMPILE_CACHE: join(cache, 'compiled') },
+      },
     );
     const counted = existsSync(counts) ? JSON.parse(readFileSync(counts, 'utf8')) : { passed: 0, failed: 1 };
     rmSync(counts, { force: true });
@@ -60,7 +69,8 @@ function run(title, step) {
 
 export function typeCheck(node) {
   checkStep(node, 'type-check', 'typescript/bin/tsc', ['-p', '.']);
-  if (existsSync(join(root, 'ui', 'tsconfig.json'))) checkStep(node, 'type-check ui', 'typescript/bin/tsc', ['-p', 'ui']);
+  if (existsSync(join(root, 'ui', 'tsconfig.json')))
+    checkStep(node, 'type-check ui', 'typescript/bin/tsc', ['-p', 'ui']);
 }
 
 export function lint(node) {

@@ -9,7 +9,11 @@ const built = join(ui, 'dist', 'index.html');
 /** Builds the web app when its sources are newer than what was built last. */
 export function buildWebIfStale(node) {
   if (!existsSync(join(ui, 'index.html'))) return;
-  const sources = Math.max(newest(ui), newest(join(root, 'src', 'schema')), statSync(join(root, 'package-lock.json')).mtimeMs);
+  const sources = Math.max(
+    newest(ui),
+    newest(join(root, 'src', 'schema')),
+    statSync(join(root, 'package-lock.json')).mtimeMs,
+  );
   if (existsSync(built) && statSync(built).mtimeMs >= sources) return;
   buildWeb(node);
 }

@@ -11,9 +11,11 @@ const { refusal, rooms } = (await import(join(root, 'scripts', 'rooms.js'))) as 
 };
 const files = globSync('**/*.ts', { cwd: join(root, 'src') }).map((file) => file.replaceAll('\\', '/'));
 const importsOf = (source: string) =>
-  [...source.matchAll(/^\s*(?:import|export)\b[^'";]*?\bfrom\s+'([^']+)'|^\s*import\s+'([^']+)'|\bimport\(\s*'([^']+)'\s*\)/gm)].map(
-    (match) => match[1] ?? match[2] ?? match[3] ?? '',
-  );
+  [
+    ...source.matchAll(
+      /^\s*(?:import|export)\b[^'";]*?\bfrom\s+'([^']+)'|^\s*import\s+'([^']+)'|\bimport\(\s*'([^']+)'\s*\)/gm,
+    ),
+  ].map((match) => match[1] ?? match[2] ?? match[3] ?? '');
 
 test('every import in src/ follows the table', () => {
   let scanned = 0;
@@ -53,7 +55,12 @@ test('ARCHITECTURE.md shows the same table', () => {
 });
 
 test('the scan sees every way to import', () => {
-  const source = ["import { a } from './a.ts';", "import type { B } from '../b/index.ts';", "export * from './c.ts';", "import './d.ts';"];
+  const source = [
+    "import { a } from './a.ts';",
+    "import type { B } from '../b/index.ts';",
+    "export * from './c.ts';",
+    "import './d.ts';",
+  ];
   assert.deepEqual(importsOf(source.join('\n')), ['./a.ts', '../b/index.ts', './c.ts', './d.ts']);
   assert.deepEqual(importsOf("import {\n  a,\n  b,\n} from './many.ts';"), ['./many.ts']);
   assert.deepEqual(importsOf("const x = await import('./late.ts');"), ['./late.ts']);

@@ -5,9 +5,11 @@ import { asFailure, catalogue, fail, type ErrorCode } from './errors.ts';
 import { sentences } from './error-texts.ts';
 
 const documented = new Map(
-  [...readFileSync(new URL('../../docs/errors.md', import.meta.url), 'utf8').matchAll(/^\| `([\w.]+)` \| (\d+) \| (yes|no) \| (.+) \|$/gm)].map(
-    ([, code, http, retryable]) => [code, { http: Number(http), retryable: retryable === 'yes' }],
-  ),
+  [
+    ...readFileSync(new URL('../../docs/errors.md', import.meta.url), 'utf8').matchAll(
+      /^\| `([\w.]+)` \| (\d+) \| (yes|no) \| (.+) \|$/gm,
+    ),
+  ].map(([, code, http, retryable]) => [code, { http: Number(http), retryable: retryable === 'yes' }]),
 );
 
 test('every code of the catalogue is documented with its status, and nothing else is', () => {

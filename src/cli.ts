@@ -1,0 +1,27 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { runCli, type Programs } from './doors/cli/index.ts';
+import { packageRoot } from './entry.ts';
+
+const { version } = JSON.parse(readFileSync(join(packageRoot, 'package.json'), 'utf8')) as { version: string };
+
+// Each program is loaded only by the command that needs it: a client command must not pay for the server.
+const programs: Programs = {
+  version,
+  async serve(options) {
+    const { startServer } = (await import(new URL('./main.ts', import.meta.url).href)) as {
+      startServer: Programs['serve'];
+    };
+    return startServer(options);
+  },
+};
+
+// `oubliette tools | head` closes our output early; that is no failure.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1));
+
+process.exitCode = await runCli(
+  process.argv.slice(2),
+  programs,
+  { input: process.stdin, output: process.stdout, errors: process.stderr },
+  process.env,
+);

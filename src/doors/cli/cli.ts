@@ -1,0 +1,83 @@
+import { text as textOf } from 'node:stream/consumers';
+import { BadUsage } from './failure.ts';
+import { findServer, homeFolder, noServer } from './find-server.ts';
+import { harmless, painter, type Style, type Terminal } from './output.ts';
+import { ServerClient } from './server-client.ts';
+
+/** What every command works with. */
+export class Cli {
+  readonly terminal: Terminal;
+  readonly env: NodeJS.ProcessEnv;
+  readonly paint: (style: Style, text: string) => string;
+  readonly isJson: boolean;
+  readonly home: string;
+  #server: Promise<ServerClient> | undefined;
+
+  constructor(terminal: Terminal, env: NodeJS.ProcessEnv, options: { json?: boolean; home?: string }) {
+    this.terminal = terminal;
+    this.env = env;
+    this.paint = painter(terminal.output);
+    this.isJson = options.json === true;
+    this.home = homeFolder(options.home, env);
+  }
+
+  /** The running server; fails with what to do when there is none. */
+  server(): Promise<ServerClient> {
+    this.#server ??= findServer(this.home, this.env).then(
+      (address) => new ServerClient(address, () => noServer(this.home)),
+    );
+    return this.#server;
+  }
+
+  async call<T>(tool: string, args: Record<string, unknown> = {}, signal?: AbortSignal): Promise<T> {
+    return (await this.server()).call<T>(tool, args, signal);
+  }
+
+  /** One answer: as JSON on one line with --json, else as the command words it. */
+  print(value: unknown, human: () => string): void {
+    this.say(this.isJson ? JSON.stringify(value) : human());
+  }
+
+  say(text: string): void {
+    if (text !== '') this.terminal.output.write(text.endsWith('\n') ? text : `${text}\n`);
+  }
+
+  /** For people, beside the answer: never on standard output, so that pipes stay clean. */
+  note(text: string): void {
+    this.terminal.errors.write(`${text}\n`);
+  }
+
+  /** A value of unknown origin, readable and safe to print. */
+  readable(value: unknown): string {
+    return harmless(typeof value === 'string' ? value : (JSON.stringify(value, null, 2) ?? 'null'));
+  }
+
+  /** All of standard input. */
+  async stdin(what: string): Promise<string> {
+    if (this.terminal.input.isTTY) this.note(`Type or paste ${what}, then Ctrl-D:`);
+    return textOf(this.terminal.input);
+  }
+
+  /** JSON from the argument itself, from `@file`, or from `-` (standard input); an object, else bad usage. */
+  async jsonArgument(argument: string | undefined, what: string): Promise<Record<string, unknown>> {
+    const { readFile } = await import('node:fs/promises');
+    const source = argument ?? '{}';
+    let text = source;
+    if (source === '-') text = await this.stdin(what);
+    else if (source.startsWith('@'))
+      text = await readFile(source.slice(1), 'utf8').catch((error: NodeJS.ErrnoException) => {
+        throw new BadUsage(`${source.slice(1)} cannot be read (${error.code})`);
+      });
+    let value: unknown;
+    try {
+      value = JSON.parse(text);
+    } catch (error) {
+      throw new BadUsage(
+        `${what} must be JSON: ${(error as Error).message}. Write it as '{"key": "value"}', @file, or - for standard input`,
+      );
+    }
+    if (typeof value !== 'object' || value === null || Array.isArray(value))
+      throw new BadUsage(`${what} must be a JSON object`);
+    return value as Record<string, unknown>;
+  }
+}

@@ -1,0 +1,40 @@
+import { define, type Setting } from '../define.ts';
+import { Silent } from '../failure.ts';
+import { harmless, painter } from '../output.ts';
+import type { Answer } from '../server-client.ts';
+import type { Cli } from '../cli.ts';
+
+export function addCalls(setting: Setting): void {
+  define(setting, setting.program, {
+    usage: 'call <name> [arguments]',
+    summary: 'call a tool; arguments are a JSON object, @file, or - for standard input',
+    examples: [
+      `oubliette call demo_foo '{"text":"hello"}'`,
+      `oubliette call text_hash '{"text":"hello"}' --json`,
+      'echo \'{"expression":"2*(3+4)"}\' | oubliette call calc_evaluate -',
+    ],
+    async run(cli, [name, argument]: [string, string?]) {
+      const args = await cli.jsonArgument(argument, 'the arguments');
+      show(cli, await (await cli.server()).outcome(name, args));
+    },
+  });
+  define(setting, setting.program, {
+    usage: 'run <code>',
+    summary: 'run a code-mode program; - reads it from standard input',
+    examples: [`oubliette run 'demo.foo(text="hello")'`, 'oubliette run - < program.py'],
+    async run(cli, [code]: [string]) {
+      show(
+        cli,
+        await (await cli.server()).outcome('run', { code: code === '-' ? await cli.stdin('the program') : code }),
+      );
+    },
+  });
+}
+
+/** A tool that ran and failed is an answer too: it goes where answers go with --json, and the exit code says so. */
+function show(cli: Cli, answer: Answer): void {
+  if (answer.ok) return cli.print(answer, () => cli.readable(answer.value));
+  if (cli.isJson) cli.say(JSON.stringify(answer));
+  else cli.note(`${painter(cli.terminal.errors)('red', answer.error.code)} ${harmless(answer.error.message)}`);
+  throw new Silent(1);
+}

@@ -1,0 +1,39 @@
+import type { Setting } from '../define.ts';
+import { addAudit } from './audit.ts';
+import { addBackup } from './backup.ts';
+import { addBundles } from './bundles.ts';
+import { addCalls } from './calls.ts';
+import { addChat } from './chat.ts';
+import { addDoctor } from './doctor.ts';
+import { addExchange } from './exchange.ts';
+import { addLogin } from './login.ts';
+import { addPacks } from './packs.ts';
+import { addProjects } from './projects.ts';
+import { addSecrets } from './secrets.ts';
+import { addServe } from './serve.ts';
+import { addServers } from './servers.ts';
+import { addSessions } from './sessions.ts';
+import { addStdio } from './stdio.ts';
+import { addTokens } from './tokens.ts';
+import { addToolCommands } from './tools.ts';
+
+/** Every command, in the order in which --help shows them. */
+export function addCommands(setting: Setting): void {
+  addServe(setting);
+  addToolCommands(setting);
+  addCalls(setting);
+  addBundles(setting);
+  addTokens(setting);
+  addSecrets(setting);
+  addServers(setting);
+  addPacks(setting);
+  addProjects(setting);
+  addSessions(setting);
+  addChat(setting);
+  addStdio(setting);
+  addLogin(setting);
+  addAudit(setting);
+  addDoctor(setting);
+  addExchange(setting);
+  addBackup(setting);
+}

@@ -1,0 +1,161 @@
+import { Option } from 'commander';
+import type { Cli } from '../cli.ts';
+import { collect, define, group, type Setting } from '../define.ts';
+import { CommandFailure, Silent } from '../failure.ts';
+import { columns, harmless, oneLine } from '../output.ts';
+
+interface Project {
+  id: string;
+  name: string;
+  status: string;
+  description?: string;
+  agent?: string;
+}
+
+export function addProjects(setting: Setting): void {
+  const project = group(setting, 'project', 'places where agents work');
+  define(setting, project, {
+    usage: 'list',
+    summary: 'list the projects',
+    async run(cli) {
+      const answer = await cli.call<{ projects: Project[] }>('project_list');
+      cli.print(answer, () =>
+        answer.projects.length === 0
+          ? 'There are no projects. Make one: oubliette project create NAME'
+          : columns(
+              answer.projects.map((each) => [
+                each.id,
+                cli.paint('cyan', each.name),
+                each.status,
+                oneLine(harmless(each.description ?? ''), 80),
+              ]),
+            ),
+      );
+    },
+  });
+  define(setting, project, {
+    usage: 'create <name>',
+    summary: 'make a project',
+    options: [
+      new Option('--description <text>', 'what it is for'),
+      new Option('--agent <name>', 'which agent works there'),
+      new Option('--model <name>', 'which model it uses'),
+      new Option('--driver <driver>', 'docker, podman or bubblewrap'),
+      new Option('--level <level>', 'how closed the sandbox must be').choices(['basic', 'strict']),
+      new Option('--image <image>', 'image of the sandbox'),
+      new Option('--egress <host>', 'a host that may be reached from inside; may be repeated').argParser(collect),
+      new Option('--bundle <slug>', 'a bundle its sessions may use; may be repeated').argParser(collect),
+      new Option('--secret <name>', 'a secret for its environment; may be repeated').argParser(collect),
+    ],
+    examples: [
+      'oubliette project create demo',
+      'oubliette project create site --agent claude --bundle text --level strict',
+    ],
+    async run(cli, [name]: [string], options: CreateOptions) {
+      const made = await cli.call<Project>('project_create', projectArgs(name, options));
+      cli.print(made, () => `Made project ${made.name} (${made.id}). Talk to its agent: oubliette chat ${made.name}`);
+    },
+  });
+  byRef(setting, project, 'show', 'print one project', 'project_get');
+  byRef(setting, project, 'delete', 'delete a project, its workspaces and its sandbox', 'project_delete', 'Deleted');
+  byRef(setting, project, 'start', "start the project's utility sandbox", 'container_start', 'Started');
+  byRef(setting, project, 'stop', 'stop it', 'container_stop', 'Stopped');
+  define(setting, project, {
+    usage: 'logs <project>',
+    summary: 'print the last lines of its sandbox',
+    options: [new Option('--tail <lines>', 'how many')],
+    async run(cli, [ref]: [string], options: { tail?: string }) {
+      const answer = await cli.call<{ text: string }>('container_logs', {
+        project_id: await projectId(cli, ref),
+        ...(options.tail && { tail: Number(options.tail) }),
+      });
+      cli.print(answer, () => harmless(answer.text));
+    },
+  });
+  define(setting, project, {
+    usage: 'exec <project> <command...>',
+    summary: 'run a command in its sandbox',
+    examples: ['oubliette project exec demo -- ls -la'],
+    async run(cli, [ref, command]: [string, string[]]) {
+      const answer = await cli.call<{ exit_code: number; stdout: string; stderr: string }>('container_exec', {
+        project_id: await projectId(cli, ref),
+        command,
+      });
+      if (answer.stderr && !cli.isJson) cli.note(harmless(answer.stderr.trimEnd()));
+      cli.print(answer, () => harmless(answer.stdout));
+      if (answer.exit_code !== 0) throw new Silent(1);
+    },
+  });
+  define(setting, project, {
+    usage: 'rebuild [project]',
+    summary: 'build the image of a project, or the base image, again',
+    async run(cli, [ref]: [string?]) {
+      const answer = await cli.call<{ image: string; duration_ms: number }>(
+        'image_rebuild',
+        ref ? { project_id: await projectId(cli, ref) } : {},
+      );
+      cli.print(answer, () => `Built ${answer.image} in ${(answer.duration_ms / 1000).toFixed(1)} s.`);
+    },
+  });
+}
+
+/** A project's id by its id or name; fails when there is none. */
+export async function projectId(cli: Cli, ref: string): Promise<string> {
+  if (ref.startsWith('proj_')) return ref;
+  let pageToken: string | undefined;
+  do {
+    const page = await cli.call<{ projects: Project[]; next_page_token?: string }>(
+      'project_list',
+      pageToken ? { page_token: pageToken } : {},
+    );
+    const found = page.projects.find((each) => each.name === ref);
+    if (found) return found.id;
+    pageToken = page.next_page_token;
+  } while (pageToken);
+  throw new CommandFailure('project.not_found', `There is no project ${ref}. See: oubliette project list`);
+}
+
+function byRef(
+  setting: Setting,
+  parent: ReturnType<typeof group>,
+  verb: string,
+  summary: string,
+  tool: string,
+  done?: string,
+): void {
+  define(setting, parent, {
+    usage: `${verb} <project>`,
+    summary,
+    async run(cli, [ref]: [string]) {
+      const answer = await cli.call(tool, { project_id: await projectId(cli, ref) });
+      cli.print(answer, () => (done ? `${done} ${ref}.` : cli.readable(answer)));
+    },
+  });
+}
+
+interface CreateOptions {
+  description?: string;
+  agent?: string;
+  model?: string;
+  driver?: string;
+  level?: string;
+  image?: string;
+  egress?: string[];
+  bundle?: string[];
+  secret?: string[];
+}
+
+function projectArgs(name: string, options: CreateOptions): Record<string, unknown> {
+  const known = (entries: Record<string, unknown>) =>
+    Object.fromEntries(Object.entries(entries).filter(([, value]) => value !== undefined));
+  const sandbox = known({ driver: options.driver, level: options.level, image: options.image, egress: options.egress });
+  return known({
+    name,
+    description: options.description,
+    agent: options.agent,
+    model: options.model,
+    sandbox: Object.keys(sandbox).length > 0 ? sandbox : undefined,
+    bundles: options.bundle,
+    secrets: options.secret,
+  });
+}

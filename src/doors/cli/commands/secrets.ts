@@ -1,0 +1,57 @@
+import { Option } from 'commander';
+import { collect, define, group, type Setting } from '../define.ts';
+import { BadUsage } from '../failure.ts';
+import { columns, shortTime } from '../output.ts';
+
+interface SecretRow {
+  name: string;
+  hosts?: string[];
+  updated_at?: string;
+  modified_at?: string;
+  created_at?: string;
+}
+
+export function addSecrets(setting: Setting): void {
+  const secret = group(setting, 'secret', 'set, list and remove secrets; they can never be read back');
+  define(setting, secret, {
+    usage: 'set <name>',
+    summary: 'store a secret; its value comes from standard input',
+    options: [new Option('--host <host>', 'may be sent to this host only; may be repeated').argParser(collect)],
+    examples: [
+      'oubliette secret set GITHUB_TOKEN --host api.github.com < token.txt',
+      'printf %s "$KEY" | oubliette secret set OPENAI_KEY',
+    ],
+    async run(cli, [name]: [string], options: { host?: string[] }) {
+      const value = (await cli.stdin('the secret')).replace(/\r?\n$/, '');
+      if (value === '') throw new BadUsage('Standard input was empty. Pipe the secret into this command');
+      const answer = await cli.call('secret_set', { name, value, ...(options.host && { hosts: options.host }) });
+      cli.print(answer, () => `Stored ${name}.`);
+    },
+  });
+  define(setting, secret, {
+    usage: 'list',
+    summary: 'list the names of the secrets',
+    async run(cli) {
+      const answer = await cli.call<{ secrets: SecretRow[] }>('secret_list');
+      cli.print(answer, () =>
+        answer.secrets.length === 0
+          ? 'There are no secrets.'
+          : columns(
+              answer.secrets.map((each) => [
+                cli.paint('cyan', each.name),
+                shortTime(each.updated_at ?? each.modified_at ?? each.created_at),
+                each.hosts?.length ? each.hosts.join(', ') : 'any allowed host',
+              ]),
+            ),
+      );
+    },
+  });
+  define(setting, secret, {
+    usage: 'remove <name>',
+    summary: 'forget a secret',
+    async run(cli, [name]: [string]) {
+      const answer = await cli.call('secret_remove', { name });
+      cli.print(answer, () => `Removed ${name}.`);
+    },
+  });
+}

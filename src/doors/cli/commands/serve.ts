@@ -1,0 +1,86 @@
+import { Option } from 'commander';
+import { join } from 'node:path';
+import type { Cli } from '../cli.ts';
+import { define, type RunningServer, type Setting } from '../define.ts';
+import { BadUsage } from '../failure.ts';
+
+export function addServe(setting: Setting): void {
+  const { env, programs } = setting;
+  define(setting, setting.program, {
+    usage: 'serve',
+    summary: 'serve in the foreground until Ctrl-C',
+    options: [
+      new Option('--port <port>', 'port; 0 takes any free one (OUBLIETTE_PORT, 4777)'),
+      new Option('--host <address>', 'address to listen on (OUBLIETTE_HOST, 127.0.0.1)'),
+      new Option('--log <level>', 'trace, debug, info, warn, error (OUBLIETTE_LOG, info)'),
+      new Option('--store <url>', 'where state lies; only this machine for now (OUBLIETTE_STORE)'),
+      new Option('--no-packs', 'do not load the files of the packs folder'),
+    ],
+    examples: ['oubliette serve', 'oubliette serve --port 0 --home ./data', 'OUBLIETTE_LOG=debug oubliette serve'],
+    async run(cli, _args, options: { port?: string; host?: string; log?: string; store?: string; packs: boolean }) {
+      const store = options.store ?? env['OUBLIETTE_STORE'];
+      if (store && store !== 'sqlite')
+        throw new BadUsage(`Store ${store} is not supported yet. Leave OUBLIETTE_STORE unset`);
+      const server = await programs.serve({
+        home: cli.home,
+        port: portOf(options.port ?? env['OUBLIETTE_PORT'] ?? '4777'),
+        host: options.host ?? env['OUBLIETTE_HOST'] ?? '127.0.0.1',
+        logLevel: levelOf(options.log ?? env['OUBLIETTE_LOG'] ?? 'info'),
+        packs: options.packs,
+      });
+      const signalled = stopSignal();
+      greet(cli, server, programs.version);
+      await signalled;
+      if (!cli.isJson) cli.note('Stopping ...');
+      await server.close();
+    },
+  });
+}
+
+function greet(cli: Cli, server: RunningServer, version: string): void {
+  const adminToken = join(cli.home, 'admin.token');
+  const value = {
+    url: server.url,
+    mcpUrl: server.mcpUrl,
+    signInUrl: server.signInUrl,
+    adminTokenFile: adminToken,
+    home: cli.home,
+    pid: process.pid,
+  };
+  const bold = (text: string) => cli.paint('bold', text);
+  cli.print(value, () =>
+    [
+      `Oubliette ${version} is ready.`,
+      '',
+      `  Web app      ${bold(server.signInUrl)}`,
+      `               ${cli.paint('dim', 'signs you in once, within 10 minutes; a new link: oubliette login')}`,
+      `  MCP          ${bold(server.mcpUrl)}`,
+      `  Admin token  ${adminToken}`,
+      '',
+      'Ctrl-C stops it.',
+    ].join('\n'),
+  );
+  if (process.getuid?.() === 0)
+    cli.note(
+      `${cli.paint('yellow', 'warning')} running as root: what tools, packs and MCP servers do on this machine is not held back by the system. Use a user of its own.`,
+    );
+}
+
+// A terminal, npm and our launcher may all pass the same signal on: only the first one counts.
+function stopSignal(): Promise<void> {
+  return new Promise((resolve) => {
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => resolve());
+  });
+}
+
+function portOf(text: string): number {
+  const port = Number(text);
+  if (!/^\d{1,5}$/.test(text) || port > 65535) throw new BadUsage(`${text} is no port. Use 0 to 65535`);
+  return port;
+}
+
+const levels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'];
+function levelOf(text: string): string {
+  if (!levels.includes(text)) throw new BadUsage(`${text} is no log level. Use one of ${levels.join(', ')}`);
+  return text;
+}

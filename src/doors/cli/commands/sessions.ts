@@ -1,0 +1,157 @@
+import { Option } from 'commander';
+import type { Cli } from '../cli.ts';
+import { define, group, type Setting } from '../define.ts';
+import { sessionFrames } from '../event-stream.ts';
+import { columns, shortTime } from '../output.ts';
+import { eventLine, isTurnEnd, type WireEvent } from '../session-view.ts';
+import { projectId } from './projects.ts';
+
+interface SessionRow {
+  id: string;
+  project_id: string;
+  status: string;
+  agent: string;
+  turn: number;
+  updated_at: string;
+}
+
+export interface Sent {
+  session_id: string;
+  workspace_id: string;
+  spawned: boolean;
+  turn: number;
+  last_event_index: number;
+}
+
+export function addSessions(setting: Setting): void {
+  const session = group(setting, 'session', 'agents at work');
+  define(setting, session, {
+    usage: 'list',
+    summary: 'list the sessions',
+    options: [
+      new Option('--project <project>', 'only of this project'),
+      new Option('--status <status>', 'only in this state'),
+    ],
+    async run(cli, _args, options: { project?: string; status?: string }) {
+      const answer = await cli.call<{ sessions: SessionRow[] }>('session_list', {
+        ...(options.project && { project_id: await projectId(cli, options.project) }),
+        ...(options.status && { status: options.status }),
+      });
+      cli.print(answer, () =>
+        answer.sessions.length === 0
+          ? 'There are no sessions.'
+          : columns(
+              answer.sessions.map((each) => [
+                each.id,
+                each.status,
+                each.agent,
+                `turn ${each.turn}`,
+                shortTime(each.updated_at),
+              ]),
+            ),
+      );
+    },
+  });
+  const sendOptions = [
+    new Option('--agent <name>', 'which agent'),
+    new Option('--model <name>', 'which model'),
+    new Option('--permissions <policy>', 'what happens to permission requests').choices(['auto', 'deny', 'ask']),
+    new Option('--follow', 'print what happens until the turn is over'),
+  ];
+  define(setting, session, {
+    usage: 'spawn <project> <message>',
+    summary: 'start a session with a first message; - reads it from standard input',
+    options: sendOptions,
+    examples: [`oubliette session spawn demo 'demo.foo(text="hi")' --follow`],
+    async run(cli, [project, message]: [string, string], options: SendOptions) {
+      await send(cli, 'session_spawn', { project_id: await projectId(cli, project) }, message, options);
+    },
+  });
+  define(setting, session, {
+    usage: 'message <session-id> <message>',
+    summary: 'send a message to a session',
+    options: sendOptions,
+    async run(cli, [id, message]: [string, string], options: SendOptions) {
+      await send(cli, 'session_message', { session_id: id }, message, options);
+    },
+  });
+  define(setting, session, {
+    usage: 'follow <session-id>',
+    summary: 'print the events of a session as they come; Ctrl-C ends that',
+    options: [
+      new Option('--after <index>', 'only events after this one').default('-1'),
+      new Option('--turn', 'stop when the session is idle'),
+    ],
+    async run(cli, [id]: [string], options: { after: string; turn?: boolean }) {
+      const { turn } = options.turn
+        ? await cli.call<SessionRow>('session_get', { session_id: id })
+        : { turn: Infinity };
+      await follow(cli, id, Number(options.after), turn);
+    },
+  });
+  byId(setting, session, 'show', 'print one session', 'session_get');
+  byId(setting, session, 'cancel', 'stop the running turn', 'session_cancel');
+  byId(setting, session, 'end', 'end a session and its processes', 'session_end');
+}
+
+interface SendOptions {
+  agent?: string;
+  model?: string;
+  permissions?: string;
+  follow?: boolean;
+}
+
+async function send(
+  cli: Cli,
+  tool: string,
+  target: Record<string, string>,
+  message: string,
+  options: SendOptions,
+): Promise<void> {
+  const { agent, model, permissions } = options;
+  const text = message === '-' ? await cli.stdin('the message') : message;
+  const sent = await cli.call<Sent>(tool, {
+    ...target,
+    message: text,
+    ...(agent && { agent }),
+    ...(model && { model }),
+    ...(permissions && { permissions }),
+  });
+  if (!options.follow)
+    return cli.print(
+      sent,
+      () => `${sent.session_id} (turn ${sent.turn}). Watch it: oubliette session follow ${sent.session_id}`,
+    );
+  if (cli.isJson) cli.say(JSON.stringify(sent));
+  await follow(cli, sent.session_id, sent.last_event_index, sent.turn);
+}
+
+/** Prints events until the turn is over, the session has ended or the person has seen enough. */
+async function follow(cli: Cli, sessionId: string, after: number, turn: number): Promise<void> {
+  const enough = new AbortController();
+  const stop = () => enough.abort();
+  process.once('SIGINT', stop);
+  try {
+    for await (const frame of sessionFrames(await cli.server(), sessionId, after, enough.signal)) {
+      if (frame.id === undefined) continue;
+      const event = JSON.parse(frame.data) as WireEvent;
+      const line = cli.isJson ? frame.data : eventLine(event, cli.paint);
+      if (line !== undefined) cli.say(line);
+      if (isTurnEnd(event, turn) || (event.type === 'status' && event['status'] === 'ended')) return;
+    }
+  } finally {
+    process.off('SIGINT', stop);
+    enough.abort();
+  }
+}
+
+function byId(setting: Setting, parent: ReturnType<typeof group>, verb: string, summary: string, tool: string): void {
+  define(setting, parent, {
+    usage: `${verb} <session-id>`,
+    summary,
+    async run(cli, [id]: [string]) {
+      const answer = await cli.call<{ id: string; status: string }>(tool, { session_id: id });
+      cli.print(answer, () => (verb === 'show' ? cli.readable(answer) : `${answer.id} is ${answer.status}.`));
+    },
+  });
+}

@@ -1,0 +1,132 @@
+import { Option } from 'commander';
+import type { Cli } from '../cli.ts';
+import { allPages, findBundle, toolPath, type FoundTool } from '../catalog-client.ts';
+import { collect, define, group, type Setting } from '../define.ts';
+import { harmless, oneLine } from '../output.ts';
+
+export function addToolCommands(setting: Setting): void {
+  define(setting, setting.program, {
+    usage: 'tools [query]',
+    summary: 'list the tools, or search them (typos forgiven)',
+    options: [
+      new Option('--all', 'also those that are switched off'),
+      new Option('--bundle <slug>', 'only of this bundle; may be repeated').argParser(collect),
+      new Option('--tag <tag>', 'only with this tag; may be repeated').argParser(collect),
+    ],
+    examples: ['oubliette tools', 'oubliette tools hsah', 'oubliette tools --bundle text --json'],
+    run: listTools,
+  });
+  const tool = group(setting, 'tool', 'make, show and switch single tools');
+  define(setting, tool, {
+    usage: 'create <bundle> <slug> <version> <body>',
+    summary: 'store a new version of a tool; the body is JSON, @file or -',
+    examples: [
+      `oubliette tool create first shade v1 '{"displayName":"Shade","isEnabled":true,"type":"function","functionImpl":{"func":"demo.foo"},"argSchema":{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]}}'`,
+      'oubliette tool create weather current v2 @current.json',
+    ],
+    async run(cli, [bundle, slug, version, body]: [string, string, string, string]) {
+      const stored = await cli.jsonArgument(body, 'the tool');
+      const tool = await onTool<FoundTool>(cli, 'PUT', bundle, slug, version, stored);
+      cli.print(tool, () => `Stored ${tool.name} ${tool.version}.`);
+    },
+  });
+  define(setting, tool, {
+    usage: 'show <bundle> <slug> <version>',
+    summary: 'print one version of a tool',
+    async run(cli, [bundle, slug, version]: [string, string, string]) {
+      const tool = await onTool<FoundTool>(cli, 'GET', bundle, slug, version);
+      cli.print(tool, () => cli.readable(tool));
+    },
+  });
+  for (const [verb, isEnabled] of [
+    ['enable', true],
+    ['disable', false],
+  ] as const)
+    define(setting, tool, {
+      usage: `${verb} <bundle> <slug> <version>`,
+      summary: `switch a tool ${isEnabled ? 'on' : 'off'}`,
+      async run(cli, [bundle, slug, version]: [string, string, string]) {
+        const tool = await onTool<FoundTool>(cli, 'PATCH', bundle, slug, version, { isEnabled });
+        cli.print(tool, () => `${tool.name} ${tool.version} is ${tool.isEnabled ? 'on' : 'off'}.`);
+      },
+    });
+  define(setting, tool, {
+    usage: 'delete <bundle> <slug> <version>',
+    summary: 'delete one version of a tool',
+    async run(cli, [bundle, slug, version]: [string, string, string]) {
+      await onTool(cli, 'DELETE', bundle, slug, version);
+      cli.print({ deleted: true }, () => `Deleted ${slug} ${version} of ${bundle}.`);
+    },
+  });
+}
+
+async function onTool<T>(
+  cli: Cli,
+  method: string,
+  bundle: string,
+  slug: string,
+  version: string,
+  body?: unknown,
+): Promise<T> {
+  const server = await cli.server();
+  return server.json<T>(method, toolPath((await findBundle(server, bundle)).id, slug, version), { body });
+}
+
+async function listTools(
+  cli: Cli,
+  [query]: [string?],
+  options: { all?: boolean; bundle?: string[]; tag?: string[] },
+): Promise<void> {
+  const server = await cli.server();
+  const includeDisabled = String(options.all === true);
+  let tools: FoundTool[];
+  if (query !== undefined) {
+    const { tools: found } = await server.json<{ tools: FoundTool[] }>(
+      'GET',
+      `/tools/tools/search?${new URLSearchParams({ q: query, includeDisabled, pageSize: '50' }).toString()}`,
+    );
+    tools = found.filter(
+      (tool) =>
+        (!options.bundle || options.bundle.includes(tool.bundleSlug)) &&
+        (!options.tag || options.tag.some((tag) => tool.tags?.includes(tag))),
+    );
+  } else {
+    const filter: Record<string, string> = { includeDisabled, recommendedPageSize: '256' };
+    if (options.tag) filter['tags'] = options.tag.join(',');
+    if (options.bundle)
+      filter['bundleIDs'] = (await Promise.all(options.bundle.map((slug) => findBundle(server, slug))))
+        .map((each) => each.id)
+        .join(',');
+    tools = await allPages<FoundTool>(server, '/tools/tools', filter, 'tools');
+  }
+  cli.print({ tools }, () =>
+    tools.length === 0 ? nothing(query) : query === undefined ? byBundle(cli, tools) : ranked(cli, tools),
+  );
+}
+
+const nothing = (query?: string) => (query === undefined ? 'There are no tools.' : `Nothing matches ${query}.`);
+
+function byBundle(cli: Cli, tools: FoundTool[]): string {
+  const lines: string[] = [];
+  const slugs = [...new Set(tools.map((tool) => tool.bundleSlug))].sort();
+  const longest = Math.min(40, Math.max(...tools.map((tool) => tool.name.length)));
+  for (const slug of slugs) {
+    lines.push(cli.paint('bold', slug));
+    for (const tool of tools.filter((each) => each.bundleSlug === slug)) lines.push(`  ${row(cli, tool, longest)}`);
+  }
+  return lines.join('\n');
+}
+
+function ranked(cli: Cli, tools: FoundTool[]): string {
+  const longest = Math.min(40, Math.max(...tools.map((tool) => tool.name.length)));
+  return tools.map((tool) => row(cli, tool, longest)).join('\n');
+}
+
+function row(cli: Cli, tool: FoundTool, longest: number): string {
+  const version = tool.version === 'v1' ? '' : ` ${tool.version}`;
+  const state = tool.isEnabled
+    ? ''
+    : cli.paint('yellow', ` off${tool.disabledReason ? `: ${tool.disabledReason}` : ''}`);
+  const about = oneLine(harmless(tool.description ?? tool.displayName), 100);
+  return `${cli.paint('cyan', tool.name)}${version}${' '.repeat(Math.max(2, longest + 2 - tool.name.length - version.length))}${about}${state}`;
+}

@@ -1,0 +1,80 @@
+import type { Command, Option } from 'commander';
+import type { Terminal } from './output.ts';
+import { Cli } from './cli.ts';
+
+/** What the composition root lends to the commands that are no HTTP clients. */
+export interface Programs {
+  version: string;
+  serve(options: ServeOptions): Promise<RunningServer>;
+  /** Stdio MCP; resolves when the client is gone. */
+  mcp?(options: { home: string; menu: string; apiKey?: string }): Promise<void>;
+  /** `oubliette-client`; resolves when its agent is gone. */
+  client?(options: { socket: string }): Promise<void>;
+  doctor?(options: { home: string }): Promise<DoctorReport>;
+  backup?(home: string, file: string): Promise<{ file: string; bytes: number; files: number }>;
+  restore?(file: string, home: string): Promise<{ files: number; previous?: string }>;
+}
+
+export interface ServeOptions {
+  home: string;
+  port: number;
+  host: string;
+  logLevel: string;
+  packs: boolean;
+}
+
+export interface RunningServer {
+  url: string;
+  mcpUrl: string;
+  signInUrl: string;
+  close(): Promise<void>;
+}
+
+export interface DoctorReport {
+  ok: boolean;
+  checks: { name: string; status: 'ok' | 'warn' | 'fail'; text: string; advice?: string }[];
+}
+
+/** Everything a group of commands needs to add itself to the program. */
+export interface Setting {
+  program: Command;
+  terminal: Terminal;
+  env: NodeJS.ProcessEnv;
+  programs: Programs;
+}
+
+interface Definition {
+  /** `create`, `revoke <token-id>`. */
+  usage: string;
+  summary: string;
+  options?: Option[];
+  /** Lines a person may paste. */
+  examples?: string[];
+  run(cli: Cli, args: any[], options: any): Promise<void>;
+}
+
+/** Adds one command with what all have: --json, --home, --help with examples. */
+export function define(setting: Setting, parent: Command, definition: Definition): Command {
+  const command = parent.command(definition.usage).description(definition.summary);
+  for (const option of definition.options ?? []) command.addOption(option);
+  command
+    .option('--json', 'print the answer as JSON on one line')
+    .option('--home <dir>', 'the data folder (OUBLIETTE_HOME, ~/.oubliette)');
+  if (definition.examples)
+    command.addHelpText('after', `\nExamples:\n${definition.examples.map((line) => `  ${line}`).join('\n')}`);
+  command.action(async (...received: unknown[]) => {
+    const options = received.at(-2) as { json?: boolean; home?: string };
+    await definition.run(new Cli(setting.terminal, setting.env, options), received.slice(0, -2), options);
+  });
+  return command;
+}
+
+/** A command that only holds others, such as `token`. */
+export function group(setting: Setting, name: string, summary: string): Command {
+  return setting.program.command(name).description(summary);
+}
+
+/** For options that may be repeated: `--bundle a --bundle b`. */
+export function collect(value: string, before: string[] | undefined): string[] {
+  return [...(before ?? []), value];
+}

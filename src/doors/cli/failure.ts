@@ -1,0 +1,24 @@
+import type { Detail } from '../../schema/index.ts';
+
+/** The command could not do what was asked: exit code 1. */
+export class CommandFailure extends Error {
+  readonly code: string;
+  readonly details: Detail[];
+  constructor(code: string, message: string, details: Detail[] = []) {
+    super(message);
+    this.code = code;
+    this.details = details;
+  }
+}
+
+/** The command was not written as it should be: exit code 2. */
+export class BadUsage extends Error {}
+
+/** Nothing is left to say; only the exit code matters. */
+export class Silent extends Error {
+  readonly exitCode: number;
+  constructor(exitCode: number) {
+    super();
+    this.exitCode = exitCode;
+  }
+}

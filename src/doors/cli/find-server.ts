@@ -1,0 +1,74 @@
+import { readFile } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { CommandFailure } from './failure.ts';
+
+export interface ServerAddress {
+  url: string;
+  token: string;
+}
+
+/** What a running server wrote about itself. */
+export interface ServerInfo {
+  pid: number;
+  port: number;
+  url: string;
+  mcpUrl: string;
+  version: string;
+  startedAt: string;
+}
+
+export function homeFolder(flag: string | undefined, env: NodeJS.ProcessEnv): string {
+  return resolve(flag ?? env['OUBLIETTE_HOME'] ?? join(homedir(), '.oubliette'));
+}
+
+/** The server named by OUBLIETTE_URL, or the one that runs on this home; fails with what to do when there is none. */
+export async function findServer(home: string, env: NodeJS.ProcessEnv): Promise<ServerAddress> {
+  const url = env['OUBLIETTE_URL'];
+  const token = env['OUBLIETTE_TOKEN'];
+  if (url) {
+    if (!token) throw new CommandFailure('auth.required', 'OUBLIETTE_URL is set, OUBLIETTE_TOKEN is not. Set both.');
+    if (!URL.canParse(url)) throw new CommandFailure('request.invalid', `OUBLIETTE_URL is not a web address: ${url}`);
+    return { url: url.replace(/\/+$/, ''), token };
+  }
+  const info = await runningServer(home);
+  if (!info) throw noServer(home);
+  return { url: info.url.replace(/\/+$/, ''), token: token ?? (await adminToken(home)) };
+}
+
+/** What server.json says, or undefined when there is none or its process is gone. */
+export async function runningServer(home: string): Promise<ServerInfo | undefined> {
+  try {
+    const info = JSON.parse(await readFile(join(home, 'server.json'), 'utf8')) as ServerInfo;
+    return typeof info.url === 'string' && isAlive(info.pid) ? info : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+export function noServer(home: string): CommandFailure {
+  return new CommandFailure(
+    'server.not_running',
+    `No server is running on ${home}. Start one with: oubliette serve\nOr name another one by OUBLIETTE_HOME, or by OUBLIETTE_URL and OUBLIETTE_TOKEN.`,
+  );
+}
+
+async function adminToken(home: string): Promise<string> {
+  const file = join(home, 'admin.token');
+  try {
+    return (await readFile(file, 'utf8')).trim();
+  } catch (error) {
+    throw new CommandFailure(
+      'auth.required',
+      `The admin token ${file} cannot be read (${(error as NodeJS.ErrnoException).code}). Set OUBLIETTE_TOKEN to a token of yours.`,
+    );
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}

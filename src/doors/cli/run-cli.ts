@@ -1,0 +1,61 @@
+import { Command, CommanderError } from 'commander';
+import type { Programs, Setting } from './define.ts';
+import { BadUsage, CommandFailure, Silent } from './failure.ts';
+import { harmless, painter, type Terminal } from './output.ts';
+import { addCommands } from './commands/index.ts';
+
+/** Runs one command line and answers its exit code: 0, 1 for a failure, 2 for bad usage. Never throws. */
+export async function runCli(
+  argv: readonly string[],
+  programs: Programs,
+  terminal: Terminal,
+  env: NodeJS.ProcessEnv,
+): Promise<number> {
+  const program = new Command('oubliette')
+    .description(
+      'One server for the tools of your AI agents, and for the agents that use them.\nWithout a command it serves.',
+    )
+    .version(programs.version, '-V, --version')
+    .exitOverride()
+    .showHelpAfterError('(see --help)')
+    .configureOutput({
+      writeOut: (text) => terminal.output.write(text),
+      writeErr: (text) => terminal.errors.write(text),
+    });
+  const setting: Setting = { program, terminal, env, programs };
+  addCommands(setting);
+  inherit(program);
+  try {
+    await program.parseAsync(argv.length === 0 ? ['serve'] : [...argv], { from: 'user' });
+    return 0;
+  } catch (error) {
+    return report(error, terminal, argv.includes('--json'));
+  }
+}
+
+// Subcommands do not take over these settings by themselves when they are made before.
+function inherit(command: Command): void {
+  for (const child of command.commands) {
+    child.copyInheritedSettings(command);
+    inherit(child);
+  }
+}
+
+function report(error: unknown, terminal: Terminal, isJson: boolean): number {
+  if (error instanceof Silent) return error.exitCode;
+  // Asking for help or the version is no failure; a group without its subcommand shows help as an error.
+  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
+  const paint = painter(terminal.errors);
+  const { code, message, details } =
+    error instanceof CommandFailure
+      ? error
+      : error instanceof BadUsage
+        ? { code: 'request.invalid', message: error.message, details: [] }
+        : { code: 'server.internal', message: error instanceof Error ? error.message : String(error), details: [] };
+  if (isJson) terminal.errors.write(`${JSON.stringify({ error: { code, message, details } })}\n`);
+  else {
+    terminal.errors.write(`${paint('red', 'error')} ${harmless(message)}\n`);
+    for (const detail of details) terminal.errors.write(`  ${harmless(`${detail.path}: ${detail.message}`)}\n`);
+  }
+  return error instanceof BadUsage ? 2 : 1;
+}

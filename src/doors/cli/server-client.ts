@@ -1,0 +1,96 @@
+import { request as httpRequest, type IncomingMessage } from 'node:http';
+import { request as httpsRequest } from 'node:https';
+import { text as textOf, buffer as bufferOf } from 'node:stream/consumers';
+import { isObject, type Detail } from '../../schema/index.ts';
+import { CommandFailure } from './failure.ts';
+import type { ServerAddress } from './find-server.ts';
+
+export interface RequestOptions {
+  body?: unknown;
+  /** Raw bytes instead of JSON. */
+  bytes?: Uint8Array;
+  contentType?: string;
+  headers?: Record<string, string>;
+  signal?: AbortSignal;
+}
+
+export type Answer =
+  { ok: true; value: unknown } | { ok: false; error: { code: string; message: string; retryable: boolean } };
+
+/** The HTTP side of every command. A refusal becomes a CommandFailure with the server's own words. */
+export class ServerClient {
+  readonly #address: ServerAddress;
+  readonly #notThere: () => CommandFailure;
+  constructor(address: ServerAddress, notThere: () => CommandFailure) {
+    this.#address = address;
+    this.#notThere = notThere;
+  }
+
+  get url(): string {
+    return this.#address.url;
+  }
+
+  /** The parsed JSON answer. */
+  async json<T>(method: string, path: string, options: RequestOptions = {}): Promise<T> {
+    const response = await this.open(method, path, options);
+    const text = await textOf(response);
+    return (text === '' ? undefined : JSON.parse(text)) as T;
+  }
+
+  async bytes(method: string, path: string, options: RequestOptions = {}): Promise<Uint8Array> {
+    return bufferOf(await this.open(method, path, options));
+  }
+
+  /** Calls a tool by its name and answers what happened, good or bad. */
+  outcome(tool: string, args: Record<string, unknown>, signal?: AbortSignal): Promise<Answer> {
+    return this.json<Answer>('POST', `/call/${encodeURIComponent(tool)}`, { body: { args }, signal });
+  }
+
+  /** Calls a tool by its name; a failure of the tool is a failure of the command. */
+  async call<T>(tool: string, args: Record<string, unknown> = {}, signal?: AbortSignal): Promise<T> {
+    const answer = await this.outcome(tool, args, signal);
+    if (!answer.ok) throw new CommandFailure(answer.error.code, answer.error.message);
+    return answer.value as T;
+  }
+
+  /** Sends a request and answers the response with its body still to be read; anything but 2xx is thrown. */
+  async open(method: string, path: string, options: RequestOptions = {}): Promise<IncomingMessage> {
+    const response = await this.#send(method, path, options);
+    const status = response.statusCode ?? 0;
+    if (status >= 200 && status < 300) return response;
+    throw refusalOf(status, await textOf(response));
+  }
+
+  #send(method: string, path: string, options: RequestOptions): Promise<IncomingMessage> {
+    const target = new URL(this.#address.url + path);
+    const body = options.bytes ?? (options.body === undefined ? undefined : JSON.stringify(options.body));
+    const headers: Record<string, string> = { authorization: `Bearer ${this.#address.token}`, ...options.headers };
+    if (body !== undefined) {
+      headers['content-type'] = options.contentType ?? 'application/json';
+      headers['content-length'] = String(Buffer.byteLength(body));
+    }
+    return new Promise((resolve, reject) => {
+      const send = target.protocol === 'https:' ? httpsRequest : httpRequest;
+      const request = send(target, { method, headers, signal: options.signal }, resolve);
+      request.on('error', (error: NodeJS.ErrnoException) => reject(this.#translate(error)));
+      request.end(body);
+    });
+  }
+
+  #translate(error: NodeJS.ErrnoException): Error {
+    if (error.name === 'AbortError') return error;
+    if (error.code === 'ECONNREFUSED' || error.code === 'ENOENT') return this.#notThere();
+    return new CommandFailure('source.unreachable', `${this.#address.url} cannot be reached: ${error.message}`);
+  }
+}
+
+function refusalOf(status: number, text: string): CommandFailure {
+  try {
+    const { error } = JSON.parse(text) as { error: { code: string; message: string; details?: Detail[] } };
+    if (isObject(error) && typeof error.message === 'string')
+      return new CommandFailure(error.code, error.message, error.details ?? []);
+  } catch {
+    // Not one of our answers: something else listens there.
+  }
+  return new CommandFailure('source.unreachable', `The server answered ${status}: ${text.slice(0, 200)}`);
+}
