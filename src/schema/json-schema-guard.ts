@@ -1,0 +1,172 @@
+import { fail } from './errors.ts';
+import { isObject, type JsonSchema } from './json.ts';
+
+const maxBytes = 256 * 1024;
+const maxDepth = 64;
+const maxSubschemas = 2000;
+const maxBranches = 500;
+
+const oneSchema = [
+  'not',
+  'if',
+  'then',
+  'else',
+  'items',
+  'additionalItems',
+  'contains',
+  'additionalProperties',
+  'propertyNames',
+  'unevaluatedItems',
+  'unevaluatedProperties',
+  'contentSchema',
+];
+const listOfSchemas = ['allOf', 'anyOf', 'oneOf', 'prefixItems', 'items'];
+const mapOfSchemas = ['properties', 'patternProperties', 'definitions', '$defs', 'dependentSchemas', 'dependencies'];
+/** Keywords whose schema looks at the same value again. */
+const inPlace = new Set(['allOf', 'anyOf', 'oneOf', 'not', 'if', 'then', 'else', 'dependentSchemas', 'dependencies']);
+
+/** What a look through a schema found. */
+export interface Inspected {
+  /** A copy in which every subschema counts a step, so that checking can be stopped. */
+  counted: JsonSchema;
+  hasDefaults: boolean;
+  dialect: Dialect;
+}
+
+export type Dialect = '07' | '2019' | '2020';
+
+/**
+ * Refuses schemas that would cost too much to compile or never end, and answers what compiling needs to know.
+ * `at` is where the schema stands in the request, for the places of errors.
+ */
+export function inspectSchema(schema: unknown, length: number, at: string, stepKeyword: string): Inspected {
+  const refuse = (place: string, reason: string): Error => refusalAt(at, place, reason);
+  if (length > maxBytes) throw refuse('#', `has ${length} characters, at most ${maxBytes} are taken. Make it shorter.`);
+  const state: Walk = { schemas: 0, hasDefaults: false, edges: new Map(), stepKeyword, refuse };
+  const counted = walk(schema, '#', 0, state) as JsonSchema;
+  refuseLoops(state);
+  const dialect = dialectOf(schema, refuse);
+  if (isObject(counted)) delete counted['$schema'];
+  return { counted, dialect, hasDefaults: state.hasDefaults };
+}
+
+function dialectOf(schema: unknown, refuse: Walk['refuse']): Dialect {
+  const named = isObject(schema) ? schema['$schema'] : undefined;
+  if (named === undefined) return '07';
+  const known =
+    typeof named === 'string'
+      ? /^https?:\/\/json-schema\.org\/(draft-0[467]|draft\/(20\d\d)-\d\d)\/schema#?$/.exec(named)
+      : null;
+  if (known && known[2] === undefined) return '07';
+  if (known?.[2] === '2019' || known?.[2] === '2020') return known[2];
+  throw refuse(
+    '#/$schema',
+    'names a dialect that is not supported. Use draft-07 (leave $schema out) or https://json-schema.org/draft/2020-12/schema.',
+  );
+}
+
+interface Walk {
+  schemas: number;
+  hasDefaults: boolean;
+  /** From the place of a schema to the places that are applied to the same value. */
+  edges: Map<string, string[]>;
+  stepKeyword: string;
+  refuse: (place: string, reason: string) => Error;
+}
+
+function walk(schema: unknown, at: string, depth: number, state: Walk): unknown {
+  if (typeof schema === 'boolean') return schema;
+  if (!isObject(schema)) throw state.refuse(at, 'must be an object, true or false.');
+  if (depth > maxDepth) throw state.refuse(at, `is nested deeper than ${maxDepth} levels. Make it flatter.`);
+  if (++state.schemas > maxSubschemas) throw state.refuse(at, `has more than ${maxSubschemas} parts. Make it smaller.`);
+  const copy: Record<string, unknown> = {};
+  const edges: string[] = [];
+  for (const [key, value] of Object.entries(schema)) {
+    const child = `${at}/${pointerStep(key)}`;
+    let kept = value;
+    if (Array.isArray(value) && value.length > maxBranches && listOfSchemas.includes(key))
+      throw state.refuse(
+        child,
+        `has ${value.length} branches, at most ${maxBranches} are taken. Use enum for plain values.`,
+      );
+    if (Array.isArray(value) && listOfSchemas.includes(key))
+      kept = value.map((each, index) => {
+        if (inPlace.has(key)) edges.push(`${child}/${index}`);
+        return walk(each, `${child}/${index}`, depth + 1, state);
+      });
+    else if (isObject(value) && mapOfSchemas.includes(key)) kept = walkMap(key, value, child, depth, state, edges);
+    else if (oneSchema.includes(key) && (isObject(value) || typeof value === 'boolean')) {
+      if (inPlace.has(key)) edges.push(child);
+      kept = walk(value, child, depth + 1, state);
+    } else if (key === '$ref' && typeof value === 'string' && value.startsWith('#')) edges.push(normalized(value));
+    else if (key === 'default') state.hasDefaults = true;
+    put(copy, key, kept);
+  }
+  if (depth > 0) copy[state.stepKeyword] = true;
+  if (edges.length > 0) state.edges.set(at, edges);
+  return copy;
+}
+
+function walkMap(
+  key: string,
+  map: Record<string, unknown>,
+  at: string,
+  depth: number,
+  state: Walk,
+  edges: string[],
+): unknown {
+  const copy: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries(map)) {
+    const child = `${at}/${pointerStep(name)}`;
+    // `dependencies` may list names instead of holding a schema.
+    if (Array.isArray(value) && key === 'dependencies') {
+      put(copy, name, value);
+      continue;
+    }
+    if (inPlace.has(key)) edges.push(child);
+    const part = walk(value, child, depth + 1, state);
+    // A default for this name would replace the prototype of the arguments.
+    if (name === '__proto__' && isObject(part)) delete part['default'];
+    put(copy, name, part);
+  }
+  return copy;
+}
+
+/** A schema that leads back to itself without stepping into the value would be checked for ever. */
+function refuseLoops(state: Walk): void {
+  const done = new Set<string>();
+  const open = new Set<string>();
+  const visit = (at: string): void => {
+    if (done.has(at)) return;
+    if (open.has(at)) throw state.refuse(at, 'leads back to itself through $ref without an end. Break the circle.');
+    open.add(at);
+    for (const next of state.edges.get(at) ?? []) visit(next);
+    open.delete(at);
+    done.add(at);
+  };
+  for (const at of state.edges.keys()) visit(at);
+}
+
+const pointerStep = (key: string): string => key.replaceAll('~', '~0').replaceAll('/', '~1');
+
+function normalized(ref: string): string {
+  try {
+    const pointer = decodeURIComponent(ref);
+    return pointer.length > 1 && pointer.endsWith('/') ? pointer : pointer.replace(/^#\/$/, '#');
+  } catch {
+    return ref;
+  }
+}
+
+function put(target: Record<string, unknown>, key: string, value: unknown): void {
+  Object.defineProperty(target, key, { value, enumerable: true, writable: true, configurable: true });
+}
+
+function refusalAt(root: string, place: string, reason: string): Error {
+  const path = `${root}${place.slice(1)}` || '/';
+  return fail(
+    'request.invalid',
+    { reason: `${root.slice(1) || 'the schema'} is no usable JSON Schema: ${path} ${reason}` },
+    { details: [{ path, message: reason }] },
+  );
+}

@@ -1,0 +1,240 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { compileSchema, type Checked } from './json-schema.ts';
+import { Failure } from './errors.ts';
+
+const args = (schema: unknown, value: unknown): Checked =>
+  compileSchema(schema, { defaults: true, at: '/argSchema' }).check(value, '/args');
+
+function refused(schema: unknown): Failure {
+  try {
+    compileSchema(schema, { at: '/argSchema' });
+  } catch (error) {
+    assert.ok(error instanceof Failure, String(error));
+    assert.equal(error.code, 'request.invalid');
+    return error;
+  }
+  assert.fail('the schema was taken');
+}
+
+describe('checking', () => {
+  const city = {
+    type: 'object',
+    properties: { city: { type: 'string' }, days: { type: 'integer', default: 3 }, unit: { enum: ['c', 'f'] } },
+    required: ['city'],
+    additionalProperties: false,
+  };
+
+  test('fills in defaults without touching what was given', () => {
+    const given = { city: 'Bern' };
+    assert.deepEqual(args(city, given), { ok: true, value: { city: 'Bern', days: 3 } });
+    assert.deepEqual(given, { city: 'Bern' });
+  });
+
+  test('leaves answers as they are', () => {
+    assert.deepEqual(compileSchema(city).check({ city: 'Bern' }), { ok: true, value: { city: 'Bern' } });
+  });
+
+  test('tells everything that does not fit, each at its place', () => {
+    assert.deepEqual(args(city, { days: 'x', unit: 'k', extra: 1 }), {
+      ok: false,
+      errors: [
+        { path: '/args/city', message: 'is required' },
+        { path: '/args/extra', message: 'is not a known name; known here: city, days, unit' },
+        { path: '/args/days', message: 'must be integer, found string' },
+        { path: '/args/unit', message: 'must be one of "c", "f", found "k"' },
+      ],
+    });
+  });
+
+  test('does not coerce', () => {
+    assert.equal(args({ properties: { n: { type: 'integer' } } }, { n: '1' }).ok, false);
+  });
+
+  test('reads draft-07 unless $schema says 2020-12', () => {
+    const tuple = { items: [{ type: 'string' }] };
+    assert.equal(args(tuple, [1]).ok, false);
+    const modern = { $schema: 'https://json-schema.org/draft/2020-12/schema', prefixItems: [{ type: 'string' }] };
+    assert.equal(args(modern, [1]).ok, false);
+    assert.equal(args({ prefixItems: [{ type: 'string' }] }, [1]).ok, true);
+    assert.match(refused({ $schema: 'https://example.com/mine' }).message, /dialect that is not supported/);
+  });
+
+  test('true takes everything, false nothing', () => {
+    assert.equal(args(true, { a: 1 }).ok, true);
+    assert.equal(args(false, { a: 1 }).ok, false);
+  });
+
+  test('names of Object.prototype are ordinary names', () => {
+    assert.equal(args({ required: ['toString'] }, {}).ok, false);
+    const evil = JSON.parse('{"properties":{"__proto__":{"default":{"isAdmin":true}},"a":{"default":1}}}');
+    const checked = args(evil, {});
+    assert.ok(checked.ok);
+    assert.equal((checked.value as { isAdmin?: boolean }).isAdmin, undefined);
+  });
+
+  test('two schemas with the same $id do not meet', () => {
+    assert.equal(args({ $id: 'urn:x:y', type: 'string' }, 'a').ok, true);
+    assert.equal(args({ $id: 'urn:x:y', type: 'number' }, 'a').ok, false);
+    assert.match(refused({ $ref: 'urn:x:y' }).message, /leads to nothing in this schema/);
+  });
+
+  test('formats are checked', () => {
+    assert.equal(args({ format: 'email' }, 'nobody').ok, false);
+    assert.equal(args({ format: 'date-time' }, '2026-11-15T09:00:00Z').ok, true);
+    assert.equal(args({ format: 'never-heard-of' }, 'x').ok, true);
+  });
+});
+
+describe('patterns', () => {
+  test('each is held against its own value', () => {
+    const two = { properties: { a: { pattern: '^a+$' }, b: { pattern: '^b+$' } } };
+    assert.equal(args(two, { a: 'aaa', b: 'bbb' }).ok, true);
+    assert.equal(args(two, { a: 'aaa', b: 'aaa' }).ok, false);
+  });
+
+  test('a pattern that explodes in other engines takes no time', () => {
+    const startedAt = performance.now();
+    assert.equal(args({ pattern: '^(a+)+$' }, `${'a'.repeat(5000)}b`).ok, false);
+    assert.ok(performance.now() - startedAt < 500);
+  });
+
+  test('a pattern that the safe engine cannot run is named and not checked', () => {
+    const compiled = compileSchema({ pattern: '^(?=.*\\d).{8,}$', properties: { x: { pattern: '^x' } } });
+    assert.deepEqual(compiled.uncheckedPatterns, ['^(?=.*\\d).{8,}$']);
+    assert.equal(compiled.check('short').ok, true);
+  });
+
+  test('escapes of the old regular expression mode are taken, nonsense is refused', () => {
+    assert.equal(args({ pattern: '^[\\w-\\.]+$' }, 'a-b.c').ok, true);
+    assert.match(refused({ pattern: '(' }).message, /is not a valid regular expression/);
+  });
+
+  test('a text that is too long for its pattern is refused, not run', () => {
+    const checked = args({ pattern: '^(a|b|c|d|e|f){500}x{500}y{500}$' }, 'a'.repeat(3_000_000));
+    assert.equal(checked.ok, false);
+  });
+});
+
+describe('bombs', () => {
+  test('what is no schema is refused with its place', () => {
+    for (const odd of [
+      null,
+      5,
+      'x',
+      [],
+      undefined,
+      { type: 'strin' },
+      { properties: 5 },
+      { properties: { a: 1 } },
+      { required: 'a' },
+    ])
+      assert.match(refused(odd).message, /argSchema/, JSON.stringify(odd));
+    assert.equal(refused({ properties: { a: { type: 'strin' } } }).details[0]?.path, '/argSchema/properties/a/type');
+  });
+
+  test('other documents are never loaded', () => {
+    assert.match(refused({ $ref: 'http://127.0.0.1/x.json' }).message, /Other documents are never loaded/);
+    assert.match(refused({ $ref: '#/definitions/gone' }).message, /leads to nothing/);
+  });
+
+  test('circles without an end are refused, recursive data is not', () => {
+    assert.match(refused({ $ref: '#' }).message, /leads back to itself/);
+    assert.match(
+      refused({
+        allOf: [{ $ref: '#/definitions/a' }],
+        definitions: { a: { anyOf: [{ $ref: '#/definitions/b' }] }, b: { $ref: '#/definitions/a' } },
+      }).message,
+      /leads back to itself/,
+    );
+    const tree = {
+      type: 'object',
+      properties: { left: { $ref: '#' }, right: { $ref: '#' } },
+      additionalProperties: false,
+    };
+    assert.equal(args(tree, { left: { right: {} } }).ok, true);
+    assert.equal(args(tree, { left: { right: 1 } }).ok, false);
+  });
+
+  test('a circle through names of its own ends in an answer', () => {
+    const loop = { $id: 'urn:x:loop', allOf: [{ $ref: 'urn:x:loop' }] };
+    assert.match(refusedOrTold(loop, {}), /too long|too deep|itself/);
+  });
+
+  test('deep, wide and huge schemas are refused at once', () => {
+    let deep: object = {};
+    for (let i = 0; i < 5000; i++) deep = { not: deep };
+    assert.match(refused(deep).message, /nested deeper than 64/);
+    assert.match(refused({ anyOf: Array.from({ length: 10_000 }, () => ({})) }).message, /at most 500 are taken/);
+    const wide = Object.fromEntries(Array.from({ length: 3000 }, (_, i) => [`p${i}`, {}]));
+    assert.match(refused({ properties: wide }).message, /more than 2000 parts/);
+    assert.match(refused({ description: 'x'.repeat(300_000) }).message, /at most 262144/);
+  });
+
+  test('doubling references are stopped while checking', () => {
+    const definitions: Record<string, unknown> = { d0: { type: 'string' } };
+    for (let i = 1; i < 40; i++)
+      definitions[`d${i}`] = { allOf: [{ $ref: `#/definitions/d${i - 1}` }, { $ref: `#/definitions/d${i - 1}` }] };
+    const startedAt = performance.now();
+    const checked = args({ $ref: '#/definitions/d39', definitions }, 'x');
+    assert.deepEqual(
+      checked.ok === false && checked.errors[0]?.message,
+      'takes too long to check: it is too large for this schema',
+    );
+    assert.ok(performance.now() - startedAt < 3000);
+  });
+
+  test('doubling by the depth of the value is stopped', () => {
+    const schema = { properties: { x: { allOf: [{ $ref: '#' }, { $ref: '#' }] } } };
+    let value: object = {};
+    for (let i = 0; i < 60; i++) value = { x: value };
+    assert.equal(args(schema, value).ok, false);
+  });
+
+  test('a value nested very deep is refused with a sentence', () => {
+    const value = JSON.parse(`${'{"x":'.repeat(100_000)}1${'}'.repeat(100_000)}`);
+    const checked = compileSchema({ properties: { x: { $ref: '#' } } }).check(value, '/args');
+    assert.deepEqual(checked, {
+      ok: false,
+      errors: [{ path: '/args', message: 'is nested too deep for this schema' }],
+    });
+  });
+
+  test('uniqueItems takes linear time and ignores the order of keys', () => {
+    const unique = { uniqueItems: true };
+    const many = Array.from({ length: 50_000 }, (_, i) => ({ i }));
+    const startedAt = performance.now();
+    assert.equal(args(unique, many).ok, true);
+    assert.ok(performance.now() - startedAt < 2000);
+    assert.equal(
+      args(unique, [
+        { a: 1, b: 2 },
+        { b: 2, a: 1 },
+      ]).ok,
+      false,
+    );
+    assert.equal(args(unique, [1, '1', true, null]).ok, true);
+  });
+
+  test('many mistakes in a large value are told shortly', () => {
+    const checked = args(
+      { items: { type: 'string' } },
+      Array.from({ length: 100_000 }, (_, i) => i),
+    );
+    assert.equal(checked.ok === false && checked.errors.length, 1);
+    const few = args(
+      { items: { type: 'string' } },
+      Array.from({ length: 100 }, (_, i) => i),
+    );
+    assert.equal(few.ok === false && few.errors.length, 20);
+  });
+});
+
+function refusedOrTold(schema: unknown, value: unknown): string {
+  try {
+    const checked = args(schema, value);
+    return checked.ok ? 'taken' : (checked.errors[0]?.message ?? '');
+  } catch (error) {
+    return (error as Error).message;
+  }
+}

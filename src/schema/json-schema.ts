@@ -1,0 +1,224 @@
+import { createHash } from 'node:crypto';
+import { _, Ajv, type AnySchema, type Options, type ValidateFunction } from 'ajv';
+import { Ajv2019 } from 'ajv/dist/2019.js';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import formats from 'ajv-formats';
+import { fail, type Detail } from './errors.ts';
+import { isObject } from './json.ts';
+import { explainErrors, inOneLine } from './json-schema-errors.ts';
+import { inspectSchema, type Dialect, type Inspected } from './json-schema-guard.ts';
+import { isPattern, safePattern } from './safe-pattern.ts';
+
+/** The answer of a check: the value with defaults filled in, or what does not fit. */
+export type Checked = { ok: true; value: unknown } | { ok: false; errors: Detail[] };
+
+/** A JSON Schema that was compiled and is kept. */
+export interface CompiledSchema {
+  /** Checks a value; `root` is where it stands ("/args"). The value itself is never changed. Never throws. */
+  check(value: unknown, root?: string): Checked;
+  /** Patterns that the safe engine cannot run: values are not held against them. */
+  readonly uncheckedPatterns: readonly string[];
+}
+
+export interface CompileOptions {
+  /** Fill in defaults (arguments), or leave the value as it is (answers). */
+  defaults?: boolean;
+  /** Hold values against `format`; on unless told otherwise. */
+  formats?: boolean;
+  /** Where the schema stands, for the places of errors: "/argSchema". */
+  at?: string;
+}
+
+const maxKept = 256;
+const kept = new Map<string, CompiledSchema>();
+const keys = new WeakMap<object, string>();
+
+/**
+ * Compiles a schema (draft-07, or what `$schema` says), or answers the one that is kept from before. A schema object
+ * must not be changed afterwards. Throws request.invalid for what is no schema, leads outside, or costs too much.
+ */
+export function compileSchema(schema: unknown, options: CompileOptions = {}): CompiledSchema {
+  const key = `${options.defaults ? 'd' : ''}${options.formats === false ? 'n' : ''}:${keyOf(schema, options.at)}`;
+  const found = kept.get(key) ?? new LazySchema(schema, options);
+  kept.delete(key);
+  kept.set(key, found);
+  if (kept.size > maxKept) kept.delete(kept.keys().next().value as string);
+  return found;
+}
+
+function keyOf(schema: unknown, at = ''): string {
+  const known = isObject(schema) ? keys.get(schema) : undefined;
+  if (known) return known;
+  const key = createHash('sha256').update(textOf(schema, at)).digest('base64');
+  if (isObject(schema)) keys.set(schema, key);
+  return key;
+}
+
+function textOf(schema: unknown, at: string): string {
+  try {
+    const text = JSON.stringify(schema);
+    if (text !== undefined) return text;
+  } catch {
+    // Told below, as for a missing one.
+  }
+  throw refusal(at, [{ path: at || '/', message: 'must be a JSON Schema: an object, true or false' }]);
+}
+
+/** Checks with the validator that stops at the first finding; asks the thorough one only for small values that failed. */
+class LazySchema implements CompiledSchema {
+  readonly uncheckedPatterns: readonly string[];
+  readonly #inspected: Inspected;
+  readonly #options: CompileOptions;
+  readonly #first: ValidateFunction;
+  #thorough: ValidateFunction | undefined;
+
+  constructor(schema: unknown, options: CompileOptions) {
+    this.#options = options;
+    const at = options.at ?? '';
+    this.#inspected = inspectSchema(schema, textOf(schema, at).length, at, stepKeyword);
+    unchecked.clear();
+    const meta = metaValidator(this.#inspected.dialect);
+    if (meta.validateSchema(this.#inspected.counted as AnySchema) !== true)
+      throw refusal(at, explainErrors(meta.errors ?? [], at));
+    this.#first = this.#compile(false);
+    this.uncheckedPatterns = [...unchecked];
+  }
+
+  check(value: unknown, root = ''): Checked {
+    const given = this.#options.defaults && this.#inspected.hasDefaults ? structuredClone(value) : value;
+    const failed = run(this.#first, given);
+    if (failed === 'fits') return { ok: true, value: given };
+    const errors = failed === 'findings' ? this.#all(value, root) : [{ path: root || '/', message: failed.stopped }];
+    return { ok: false, errors };
+  }
+
+  #all(value: unknown, root: string): Detail[] {
+    const first = explainErrors(this.#first.errors ?? [], root);
+    if (sizeOf(value, 2000) >= 2000) return first;
+    this.#thorough ??= this.#compile(true);
+    const failed = run(this.#thorough, this.#options.defaults ? structuredClone(value) : value);
+    return failed === 'findings' ? explainErrors(this.#thorough.errors ?? [], root) : first;
+  }
+
+  #compile(allErrors: boolean): ValidateFunction {
+    const { counted, dialect } = this.#inspected;
+    const at = this.#options.at ?? '';
+    try {
+      // A validator holds on to everything it ever compiled, and its schemas see each other by $id: one for each.
+      return makeValidator(dialect, this.#options, allErrors).compile(counted as AnySchema);
+    } catch (error) {
+      throw refusal(at, [{ path: at || '/', message: `cannot be compiled: ${reasonOf(error)}` }], error);
+    }
+  }
+}
+
+const refusal = (at: string, details: Detail[], cause?: unknown): Error =>
+  fail(
+    'request.invalid',
+    { reason: `${at.slice(1) || 'the schema'} is no usable JSON Schema: ${inOneLine(details)}` },
+    { details, cause },
+  );
+
+function reasonOf(error: unknown): string {
+  const missing = (error as { missingRef?: string }).missingRef;
+  return missing === undefined
+    ? (error as Error).message
+    : `$ref ${missing} leads to nothing in this schema. Other documents are never loaded; copy it into $defs.`;
+}
+
+const stepKeyword = 'oubliette:step';
+const maxSteps = 2_000_000;
+const budget = { left: 0 };
+const tooMuch = new RangeError('takes too long to check: it is too large for this schema');
+const unchecked = new Set<string>();
+
+/** `findings`: the validator has errors to tell. */
+function run(validate: ValidateFunction, value: unknown): 'fits' | 'findings' | { stopped: string } {
+  budget.left = maxSteps;
+  try {
+    return validate(value) ? 'fits' : 'findings';
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    return { stopped: error.message.includes('stack') ? 'is nested too deep for this schema' : error.message };
+  }
+}
+
+const metaValidators = new Map<Dialect, Ajv>();
+
+/** Holds a schema against the schema of schemas; compiling that one is dear, so it is done once. */
+function metaValidator(dialect: Dialect): Ajv {
+  let found = metaValidators.get(dialect);
+  if (!found) metaValidators.set(dialect, (found = makeValidator(dialect, {}, false)));
+  return found;
+}
+
+function makeValidator(
+  dialect: Dialect,
+  { defaults, formats: checkFormats = true }: CompileOptions,
+  allErrors: boolean,
+): Ajv {
+  const settings: Options = {
+    strict: false,
+    allErrors,
+    verbose: true,
+    logger: false,
+    ownProperties: true,
+    // Copying what a $ref names into every place would let a small schema become megabytes of code.
+    inlineRefs: false,
+    useDefaults: defaults ?? false,
+    validateSchema: false,
+    validateFormats: checkFormats,
+    code: { regExp: patternEngine, optimize: false },
+  };
+  const ajv =
+    dialect === '2020' ? new Ajv2020(settings) : dialect === '2019' ? new Ajv2019(settings) : new Ajv(settings);
+  formats.default(ajv);
+  ajv.addFormat('regex', isPattern);
+  ajv.addKeyword({
+    keyword: stepKeyword,
+    schemaType: 'boolean',
+    code({ gen }) {
+      const left = gen.scopeValue('obj', { ref: budget });
+      const error = gen.scopeValue('obj', { ref: tooMuch });
+      gen.if(_`--${left}.left < 0`, () => gen.throw(error));
+    },
+  });
+  // The library compares every item with every other one.
+  ajv.removeKeyword('uniqueItems');
+  ajv.addKeyword({
+    keyword: 'uniqueItems',
+    type: 'array',
+    schemaType: 'boolean',
+    error: { message: 'must not hold the same item twice' },
+    validate: (wanted: boolean, items: unknown[]) => !wanted || new Set(items.map(sortedText)).size === items.length,
+  });
+  return ajv;
+}
+
+const patternEngine = Object.assign(
+  (pattern: string) => {
+    const safe = safePattern(pattern);
+    if (!safe) unchecked.add(pattern);
+    // The validator tells patterns apart by this text: without it all of them would be one.
+    return { test: (text: string) => safe?.test(text) ?? true, toString: () => `/${pattern}/` };
+  },
+  { code: 'new RegExp' },
+);
+
+function sortedText(value: unknown): string {
+  return JSON.stringify(value, (_key, each: unknown) =>
+    isObject(each) ? Object.fromEntries(Object.entries(each).sort(([a], [b]) => (a < b ? -1 : 1))) : each,
+  );
+}
+
+/** How many values there are, counted no further than `limit`. */
+function sizeOf(value: unknown, limit: number): number {
+  let count = 0;
+  const open: unknown[] = [value];
+  while (open.length > 0 && count < limit) {
+    const next = open.pop();
+    count++;
+    if (typeof next === 'object' && next !== null) open.push(...Object.values(next).slice(0, limit));
+  }
+  return count;
+}

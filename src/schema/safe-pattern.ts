@@ -1,0 +1,58 @@
+import { RE2JS } from 're2js';
+
+/** A compiled pattern that never takes more than linear time, and refuses texts that would still take too long. */
+export interface SafePattern {
+  test(text: string): boolean;
+}
+
+// Steps of the slowest engine: program size times length of the text. About 0.3 s.
+const maxSteps = 50_000_000;
+
+/**
+ * Compiles a pattern as JSON Schema and users write it (ECMAScript) for a linear-time engine. Answers undefined
+ * when that engine cannot run it (look-ahead, back-references); throws SyntaxError when it is no pattern at all.
+ */
+export function safePattern(
+  pattern: string,
+  flags: { ignoreCase?: boolean; multiline?: boolean } = {},
+): SafePattern | undefined {
+  const compiled = compileRe2(pattern, flags);
+  if (!compiled) return undefined;
+  const size = Math.max(1, compiled.programSize());
+  return {
+    test(text) {
+      if (size * text.length > maxSteps)
+        throw new RangeError(`a text of ${text.length} characters is too long for this pattern`);
+      return compiled.test(text);
+    },
+  };
+}
+
+/** As safePattern, for those who need matches and not only an answer. */
+export function compileRe2(
+  pattern: string,
+  flags: { ignoreCase?: boolean; multiline?: boolean } = {},
+): RE2JS | undefined {
+  if (!isPattern(pattern))
+    throw new SyntaxError(`${JSON.stringify(pattern.slice(0, 200))} is not a valid regular expression`);
+  const bits =
+    (flags.ignoreCase ? RE2JS.CASE_INSENSITIVE : 0) | (flags.multiline ? RE2JS.MULTILINE : 0) | RE2JS.LOOKBEHINDS;
+  try {
+    return RE2JS.compile(RE2JS.translateRegExp(pattern), bits);
+  } catch {
+    return undefined;
+  }
+}
+
+/** True for what ECMAScript takes, with or without its Unicode mode: many real schemas hold escapes that only the old mode allows. */
+export function isPattern(pattern: string): boolean {
+  for (const flags of ['u', ''])
+    try {
+      // Only compiled, never run: compiling cannot backtrack.
+      new RegExp(pattern, flags);
+      return true;
+    } catch {
+      continue;
+    }
+  return false;
+}
