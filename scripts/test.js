@@ -9,7 +9,7 @@ installSystemPackages();
 buildWebIfStale(node);
 typeCheck(node);
 lint(node);
-testStep(node, 'unit', ['src/**/*.test.ts', 'ui/**/*.test.ts']);
+testStep(node, 'unit', ['src/**/*.test.ts', 'ui/**/*.test.ts', 'bench/*.test.ts']);
 testStep(node, 'journeys', ['test/**/*.test.ts'], { exclude: ['test/browser/**'] });
 testStep(node, 'browser', ['test/browser/**/*.test.ts'], { concurrency: 1 });
 close();

@@ -1,0 +1,83 @@
+// Runs the benchmarks and prints one table: what, ours, other, ratio, goal.
+//   npm run bench                all of them
+//   npm run bench -- NAME ..     some
+//
+// A benchmark is a file bench/<name>.bench.ts with two exports:
+//   export const about: string                        one sentence for --help
+//   export async function bench(): Promise<Row[]>     measures and answers rows (see measure.ts)
+// Measure both sides in the same run with `interleave` (several rounds, in turns): a time alone means nothing on a shared
+// machine. `load.ts` is a cheap HTTP client, `peers.ts` installs what we compare with, `test/support/running-server.ts`
+// starts a real server. A benchmark cleans up after itself and never leaves a process behind.
+import { globSync, writeFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { basename, join } from 'node:path';
+import { judge, type Row } from './measure.ts';
+
+interface Bench {
+  about: string;
+  bench(): Promise<Row[]>;
+}
+
+const here = import.meta.dirname;
+const known = globSync('*.bench.ts', { cwd: here })
+  .map((file) => basename(file, '.bench.ts'))
+  .sort();
+const wanted = process.argv.slice(2);
+if (wanted.includes('--help') || wanted.some((name) => !known.includes(name))) {
+  console.log(`npm run bench [-- NAME ..], where NAME is one of: ${known.join(', ')}`);
+  process.exit(wanted.includes('--help') ? 0 : 2);
+}
+
+const results: object[] = [];
+let missed = 0;
+for (const name of wanted.length > 0 ? wanted : known) {
+  const { about, bench } = (await import(join(here, `${name}.bench.ts`))) as Bench;
+  console.log(`\n${name}: ${about}`);
+  try {
+    print(await bench(), name);
+  } catch (error) {
+    missed++;
+    console.log(`  failed: ${error instanceof Error ? error.stack : String(error)}`);
+    results.push({ bench: name, failed: String(error) });
+  }
+}
+const summary = { at: new Date().toISOString(), node: process.version, cores: availableParallelism(), results };
+writeFileSync(join(here, 'results.json'), `${JSON.stringify(summary, null, 2)}\n`);
+console.log(missed === 0 ? '\nEvery goal is met.' : `\n${missed} goals are missed.`);
+process.exitCode = missed === 0 ? 0 : 1;
+
+function print(rows: Row[], name: string): void {
+  const lines = [['what', 'ours', 'spread', 'other', 'ratio', 'goal', '']];
+  for (const row of rows) {
+    const found = judge(row);
+    if (found.isMet === false) missed++;
+    lines.push([
+      row.what,
+      `${number(found.ours)} ${row.unit}`,
+      `±${(found.spread * 100).toFixed(0)} %`,
+      found.other === undefined ? '' : `${number(found.other)} ${row.otherName ?? ''}`,
+      found.ratio === undefined ? '' : `${found.ratio.toFixed(2)}x`,
+      found.goal,
+      found.isMet === undefined ? '' : found.isMet ? 'met' : 'MISSED',
+    ]);
+    results.push({ bench: name, ...row, ...found, rounds: { ours: row.ours, other: row.other } });
+  }
+  const widths = lines[0]!.map((_, i) => Math.max(...lines.map((line) => line[i]!.length)));
+  for (const line of lines)
+    console.log(
+      `  ${line
+        .map((cell, i) => cell.padEnd(widths[i]!))
+        .join('  ')
+        .trimEnd()}`,
+    );
+}
+
+function number(value: number): string {
+  return value >= 1000
+    ? Math.round(value).toLocaleString('en')
+    : value >= 100
+      ? value.toFixed(0)
+      : value >= 1
+        ? value.toFixed(2)
+        : value.toPrecision(3);
+}

@@ -1,0 +1,151 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+
+export const root = join(import.meta.dirname, '..', '..');
+const cliFile = join(root, 'src', 'cli.ts');
+const flags = ['--disable-warning=ExperimentalWarning'];
+
+/** A real server in its own process, on its own home and port. */
+export interface TestServer {
+  url: string;
+  mcpUrl: string;
+  signInUrl: string;
+  home: string;
+  token: string;
+  pid: number;
+  process: ChildProcess;
+  /** All that it printed to standard error. */
+  errors(): string;
+  /** SIGTERM, and the exit code; the home is removed unless it was given. */
+  stop(): Promise<number | null>;
+  /** SIGKILL; the home stays. */
+  kill(): Promise<void>;
+  /** Fetches a path as the admin, or as `token`. */
+  fetch(path: string, init?: RequestInit & { token?: string; json?: unknown }): Promise<Response>;
+}
+
+export interface TestServerOptions {
+  home?: string;
+  args?: string[];
+  env?: Record<string, string>;
+  /** Flags for Node itself. */
+  nodeFlags?: string[];
+  /** Another program than src/cli.ts. */
+  program?: string;
+}
+
+/** Starts `oubliette serve` and waits until it says that it is ready; fails with what it printed when it does not. */
+export async function startTestServer(options: TestServerOptions = {}): Promise<TestServer> {
+  const home = options.home ?? (await mkdtemp(join(tmpdir(), 'oub-')));
+  const args = [
+    ...flags,
+    ...(options.nodeFlags ?? []),
+    options.program ?? cliFile,
+    'serve',
+    '--json',
+    '--port',
+    '0',
+    '--home',
+    home,
+  ];
+  const child = spawn(process.execPath, [...args, ...(options.args ?? [])], {
+    cwd: root,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: cleanEnv(options.env),
+  });
+  let errors = '';
+  child.stderr.on('data', (chunk: Buffer) => (errors += chunk.toString()));
+  const exited = once(child, 'exit');
+  const ready = await firstLine(child, () => errors);
+  const token = (await readFile(join(home, 'admin.token'), 'utf8')).trim();
+  const { url } = ready;
+  return {
+    ...ready,
+    home,
+    token,
+    pid: child.pid!,
+    process: child,
+    errors: () => errors,
+    async stop() {
+      child.kill('SIGTERM');
+      await exited;
+      if (!options.home) await rm(home, { recursive: true, force: true });
+      return child.exitCode;
+    },
+    async kill() {
+      child.kill('SIGKILL');
+      await exited;
+    },
+    fetch(path, init = {}) {
+      const { json, token: other, ...rest } = init;
+      const headers = new Headers(rest.headers);
+      headers.set('authorization', `Bearer ${other ?? token}`);
+      if (json !== undefined) headers.set('content-type', 'application/json');
+      return fetch(url + path, { ...rest, headers, ...(json !== undefined && { body: JSON.stringify(json) }) });
+    },
+  };
+}
+
+function firstLine(
+  child: ChildProcess,
+  errors: () => string,
+): Promise<{ url: string; mcpUrl: string; signInUrl: string }> {
+  return new Promise((resolve, reject) => {
+    const lines = createInterface({ input: child.stdout! });
+    lines.once('line', (line) => {
+      try {
+        resolve(JSON.parse(line));
+      } catch {
+        reject(new Error(`the server said ${line}`));
+      }
+    });
+    child.once('exit', (code, signal) => reject(new Error(`the server ended with ${code ?? signal}: ${errors()}`)));
+  });
+}
+
+export interface Ran {
+  code: number | null;
+  out: string;
+  err: string;
+  /** Standard output as JSON. */
+  json: any;
+}
+
+/** Runs the real `oubliette` with arguments, environment and standard input, and waits for its end. */
+export async function oubliette(
+  args: string[],
+  options: { env?: Record<string, string>; input?: string; cwd?: string } = {},
+): Promise<Ran> {
+  const child = spawn(process.execPath, [...flags, cliFile, ...args], {
+    cwd: options.cwd ?? root,
+    stdio: ['pipe', 'pipe', 'pipe'],
+    env: cleanEnv(options.env),
+  });
+  let out = '';
+  let err = '';
+  child.stdout.setEncoding('utf8').on('data', (chunk: string) => (out += chunk));
+  child.stderr.setEncoding('utf8').on('data', (chunk: string) => (err += chunk));
+  child.stdin.on('error', () => {});
+  child.stdin.end(options.input ?? '');
+  const [code] = (await once(child, 'close')) as [number | null];
+  return {
+    code,
+    out,
+    err,
+    get json() {
+      return JSON.parse(out);
+    },
+  };
+}
+
+/** Our own environment without what would point a program at another server. */
+export function cleanEnv(extra: Record<string, string> = {}): NodeJS.ProcessEnv {
+  const env = Object.fromEntries(
+    Object.entries(process.env).filter(([name]) => !name.startsWith('OUBLIETTE_') && name !== 'NODE_TEST_CONTEXT'),
+  );
+  return { ...env, ...extra };
+}
