@@ -55,6 +55,8 @@ export interface Call {
   invoke(name: string, args: Record<string, unknown>, options?: CallOptions): Promise<Outcome>;
   progress(progress: Progress): void;
   log(level: 'debug' | 'info' | 'warn' | 'error', message: string, fields?: Record<string, unknown>): void;
+  /** Hands a log entry of an upstream server, as it came, to whoever called. */
+  relayLog?(entry: { level: string; logger?: string; data: unknown }): void;
   /** Forwards a reverse request to whoever called; rejects when that door has no client to ask. */
   askClient(method: string, params: unknown): Promise<unknown>;
 }

@@ -1,0 +1,64 @@
+import { isObject, type ContentBlock, type ToolResult } from '../../schema/index.ts';
+
+/** Keeps bytes and answers where; absent where nothing can keep them. */
+export type KeepBlob = (bytes: Uint8Array, mimeType: string) => Promise<{ blob_id: string; size: number }>;
+
+/**
+ * A raw `tools/call` result as ours: the blocks stay for MCP clients; `value` is structured content if there is
+ * any, else the one text (as JSON if it is an object or array), else the blocks with their bytes put aside.
+ */
+export async function foreignResult(raw: Record<string, unknown>, keepBlob?: KeepBlob): Promise<ToolResult> {
+  const content = (Array.isArray(raw['content']) ? raw['content'] : []).filter(isBlock);
+  const structured = raw['structuredContent'];
+  const result: ToolResult = { value: undefined, content };
+  if (structured !== undefined) result.structured = structured as Record<string, unknown>;
+  if (raw['isError'] === true) result.isError = true;
+  if (isObject(raw['_meta'])) result.meta = withoutWireKeys(raw['_meta']);
+  const [only] = content;
+  if (structured !== undefined) result.value = structured;
+  else if (content.length === 1 && only?.type === 'text') result.value = asJson(only.text);
+  else if (content.length === 0) result.value = null;
+  else result.value = { content: await Promise.all(content.map((block) => withoutBytes(block, keepBlob))) };
+  return result;
+}
+
+/** The readable part of a result, for an error message. */
+export function textOf(result: ToolResult): string {
+  const texts = (result.content ?? []).flatMap((block) => (block.type === 'text' ? [block.text] : []));
+  return texts.join('\n') || 'the tool failed without a message';
+}
+
+function isBlock(block: unknown): block is ContentBlock {
+  return isObject(block) && typeof block['type'] === 'string';
+}
+
+function asJson(text: string): unknown {
+  const first = text.trimStart()[0];
+  if (first !== '{' && first !== '[') return text;
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return text;
+  }
+}
+
+async function withoutBytes(block: ContentBlock, keepBlob?: KeepBlob): Promise<unknown> {
+  if (!keepBlob) return block;
+  if ((block.type === 'image' || block.type === 'audio') && typeof block.data === 'string') {
+    const { data, ...rest } = block;
+    return { ...rest, ...(await keepBlob(Buffer.from(data, 'base64'), block.mimeType)) };
+  }
+  if (block.type === 'resource' && typeof block.resource?.blob === 'string') {
+    const { blob, ...rest } = block.resource;
+    const kept = await keepBlob(Buffer.from(blob, 'base64'), rest.mimeType ?? 'application/octet-stream');
+    return { ...block, resource: { ...rest, ...kept } };
+  }
+  return block;
+}
+
+const wirePrefix = 'io.modelcontextprotocol/serverInfo';
+
+function withoutWireKeys(meta: Record<string, unknown>): Record<string, unknown> | undefined {
+  const { [wirePrefix]: _, ...rest } = meta;
+  return Object.keys(rest).length > 0 ? rest : undefined;
+}

@@ -1,0 +1,149 @@
+import { Client, SSEClientTransport, SdkError, SdkHttpError, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import type { SubscriptionFilter, Transport } from '@modelcontextprotocol/client';
+import { fail, type ServerConfig } from '../../schema/index.ts';
+import { planLaunch } from './launch.ts';
+import { accessTokens } from './oauth.ts';
+import { StdioPipe } from './stdio-pipe.ts';
+import { ProcessWire, Wire, type RequestOptions, type WireHooks } from './wire.ts';
+
+/** What one upstream connection offers, whatever its transport and era. */
+export interface Link {
+  readonly era: 'modern' | 'legacy';
+  readonly protocolVersion: string;
+  readonly isHttp: boolean;
+  readonly capabilities: Record<string, Record<string, unknown> | undefined>;
+  readonly serverInfo: { name?: string; version?: string; title?: string };
+  readonly instructions?: string;
+  request(method: string, params: Record<string, unknown>, options: RequestOptions): Promise<Record<string, unknown>>;
+  /** 2026 era: asks to be told of changes; undefined when the server has nothing to tell. */
+  listen(filter: SubscriptionFilter): Promise<{ closed: Promise<unknown>; close(): Promise<void> } | undefined>;
+  onClose(listener: () => void): void;
+  close(): Promise<void>;
+  /** At once, without waiting. */
+  kill(): void;
+}
+
+export interface LinkDeps {
+  version: string;
+  /** Folder that processes must not see. */
+  home: string;
+  /** A `fetch` that may reach this URL's host besides the allowed ones. */
+  fetchFor(url: string): typeof globalThis.fetch;
+  onNoise(line: string): void;
+  /** Gives up a connection that is still being made. */
+  signal: AbortSignal;
+}
+
+const clientCapabilities = {
+  elicitation: { form: {}, url: {} },
+  sampling: { tools: {}, context: {} },
+  roots: { listChanged: true },
+};
+
+/** How long a process may stay silent on the question which era it speaks before it counts as an older one. */
+const probeMs = 8_000;
+
+/** Connects, finding out the transport and the era; `config` has its secrets filled in. Throws what went wrong. */
+export async function openLink(config: ServerConfig, hooks: WireHooks, deps: LinkDeps, connectMs: number): Promise<Link> {
+  if (config.command) return openProcess(config, hooks, deps, connectMs);
+  if (!config.url) throw fail('config.invalid', { message: 'a server needs command or url' });
+  const wanted = config.type ?? config.transport;
+  if (wanted === 'sse') return openSse(config, hooks, deps, connectMs);
+  try {
+    return await openHttp(config, hooks, deps, connectMs);
+  } catch (error) {
+    // Before streamable HTTP there was only SSE; such a server refuses the POST.
+    const status = error instanceof SdkHttpError ? Number((error.data as { status?: number } | undefined)?.status) : 0;
+    if (wanted === undefined && [400, 404, 405].includes(status)) return openSse(config, hooks, deps, connectMs);
+    throw error;
+  }
+}
+
+async function openProcess(config: ServerConfig, hooks: WireHooks, deps: LinkDeps, connectMs: number): Promise<Link> {
+  const plan = await planLaunch({ command: config.command ?? '', args: config.args ?? [], env: config.env ?? {}, cwd: config.cwd }, deps.home);
+  const attempt = async (isLegacy: boolean): Promise<Link> => {
+    const pipe = new StdioPipe(plan);
+    pipe.onnoise = deps.onNoise;
+    return handShake(new ProcessWire(pipe, hooks), pipe, deps, connectMs, isLegacy);
+  };
+  try {
+    return await attempt(false);
+  } catch (error) {
+    // Some older servers end themselves on a request before `initialize`.
+    if (error instanceof SdkError && /closed/.test(error.message) && !deps.signal.aborted) return attempt(true);
+    throw error;
+  }
+}
+
+function openHttp(config: ServerConfig, hooks: WireHooks, deps: LinkDeps, connectMs: number): Promise<Link> {
+  const url = new URL(config.url ?? '');
+  const fetch = deps.fetchFor(url.href);
+  const inner = new StreamableHTTPClientTransport(url, {
+    fetch,
+    requestInit: { headers: config.headers ?? {} },
+    ...(config.oauth && { authProvider: accessTokens(config.oauth, deps.fetchFor(config.oauth.tokenUrl)) }),
+    reconnectionOptions: { initialReconnectionDelay: 500, maxReconnectionDelay: 10_000, reconnectionDelayGrowFactor: 2, maxRetries: 5 },
+  });
+  return handShake(new Wire(inner, hooks), inner, deps, connectMs, false);
+}
+
+function openSse(config: ServerConfig, hooks: WireHooks, deps: LinkDeps, connectMs: number): Promise<Link> {
+  const url = new URL(config.url ?? '');
+  const inner = new SSEClientTransport(url, {
+    fetch: deps.fetchFor(url.href),
+    requestInit: { headers: config.headers ?? {} },
+    ...(config.oauth && { authProvider: accessTokens(config.oauth, deps.fetchFor(config.oauth.tokenUrl)) }),
+  });
+  return handShake(new Wire(inner, hooks), inner, deps, connectMs, true);
+}
+
+async function handShake(wire: Wire, inner: Transport, deps: LinkDeps, connectMs: number, isLegacy: boolean): Promise<Link> {
+  const client = new Client(
+    { name: 'oubliette', version: deps.version },
+    { capabilities: clientCapabilities, versionNegotiation: { mode: 'auto', probe: { timeoutMs: Math.min(probeMs, connectMs) } } },
+  );
+  const isHttp = !(inner instanceof StdioPipe);
+  client.onerror = (error) => deps.onNoise(`[connection] ${error.message.slice(0, 500)}`);
+  const giveUp = (): void => void wire.close().catch(() => {});
+  deps.signal.addEventListener('abort', giveUp);
+  try {
+    deps.signal.throwIfAborted();
+    await client.connect(wire, { timeout: connectMs, ...(isLegacy && { prior: { kind: 'legacy' } }) });
+  } catch (error) {
+    await wire.close().catch(() => {});
+    throw error;
+  } finally {
+    deps.signal.removeEventListener('abort', giveUp);
+  }
+  const era = client.getProtocolEra() === 'modern' ? 'modern' : 'legacy';
+  const protocolVersion = client.getNegotiatedProtocolVersion() ?? '';
+  if (era === 'modern')
+    wire.envelope = {
+      'io.modelcontextprotocol/protocolVersion': protocolVersion,
+      'io.modelcontextprotocol/clientInfo': { name: 'oubliette', version: deps.version },
+      'io.modelcontextprotocol/clientCapabilities': clientCapabilities,
+      'io.modelcontextprotocol/logLevel': 'debug',
+    };
+  const closeListeners: (() => void)[] = [];
+  client.onclose = () => closeListeners.forEach((listener) => listener());
+  const capabilities = (client.getServerCapabilities() ?? {}) as Link['capabilities'];
+  return {
+    era,
+    protocolVersion,
+    isHttp,
+    capabilities,
+    serverInfo: client.getServerVersion() ?? {},
+    instructions: client.getInstructions(),
+    request: (method, params, options) => wire.request(method, params, options),
+    listen: async (filter) => (era === 'modern' ? client.listen(filter) : undefined),
+    onClose: (listener) => void closeListeners.push(listener),
+    close: () => endLink(client, inner),
+    kill: () => (inner instanceof StdioPipe ? inner.kill() : void client.close().catch(() => {})),
+  };
+}
+
+async function endLink(client: Client, inner: Transport): Promise<void> {
+  if (inner instanceof StreamableHTTPClientTransport)
+    await Promise.race([inner.terminateSession().catch(() => {}), new Promise((resolve) => setTimeout(resolve, 500).unref())]);
+  await client.close().catch(() => {});
+}

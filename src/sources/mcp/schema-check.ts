@@ -1,0 +1,66 @@
+import { Ajv } from 'ajv';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { isObject, type JsonSchema } from '../../schema/index.ts';
+
+const largest = 256 * 1024;
+const deepest = 64;
+const options = { strict: false, validateFormats: false, logger: false } as const;
+let draft7: Ajv | undefined;
+let draft2020: Ajv2020 | undefined;
+
+/** Why a tool with this schema cannot be offered; undefined when it can. Cheap: nothing is compiled. */
+export function schemaProblem(schema: unknown): string | undefined {
+  if (!isObject(schema)) return 'the input schema is not an object';
+  const size = JSON.stringify(schema).length;
+  if (size > largest) return `the input schema has ${size} bytes, at most ${largest} are taken`;
+  if (schema['type'] !== undefined && schema['type'] !== 'object') return `the input schema is of type ${JSON.stringify(schema['type'])}, not object`;
+  const walked = walk(schema, schema, 0);
+  if (walked) return walked;
+  const checker = String(schema['$schema'] ?? '').includes('2020-12')
+    ? (draft2020 ??= new Ajv2020(options))
+    : (draft7 ??= new Ajv(options));
+  const { $schema: _, ...rest } = schema;
+  if (checker.validateSchema(rest)) return undefined;
+  const first = checker.errors?.[0];
+  return `the input schema is not valid: ${first?.instancePath || '/'} ${first?.message ?? ''}`.trim();
+}
+
+/** The schema to validate against: an absent one takes any object. */
+export function argumentSchema(schema: unknown): JsonSchema {
+  return isObject(schema) ? schema : { type: 'object' };
+}
+
+function walk(node: unknown, root: Record<string, unknown>, depth: number): string | undefined {
+  if (depth > deepest) return `the input schema is nested more than ${deepest} deep`;
+  if (typeof node !== 'object' || node === null) return undefined;
+  if (!Array.isArray(node)) {
+    const ref = (node as Record<string, unknown>)['$ref'];
+    if (typeof ref === 'string' && !resolves(ref, root)) return `the input schema refers to ${ref.slice(0, 100)}, which is not in it`;
+  }
+  for (const value of Object.values(node)) {
+    const problem = walk(value, root, depth + 1);
+    if (problem) return problem;
+  }
+  return undefined;
+}
+
+function resolves(ref: string, root: Record<string, unknown>): boolean {
+  if (ref === '#') return true;
+  // References by anchor or id are left to the validator.
+  if (!ref.startsWith('#/')) return ref.startsWith('#');
+  let node: unknown = root;
+  for (const part of ref.slice(2).split('/')) {
+    const key = decoded(part).replaceAll('~1', '/').replaceAll('~0', '~');
+    if (typeof node !== 'object' || node === null || !Object.hasOwn(node, key)) return false;
+    node = (node as Record<string, unknown>)[key];
+  }
+  return true;
+}
+
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}

@@ -1,0 +1,250 @@
+import { afterEach, test } from 'node:test';
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm, writeFile, readFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Actor, Call, Failure, ToolView } from '../../schema/index.ts';
+import { mcpServers, type McpServers, type McpServersDeps } from './servers.ts';
+
+const script = new URL('../../../test/mcp/raw-server.ts', import.meta.url).pathname;
+const raw = (...wants: string[]) => ({ command: process.execPath, args: [script, ...wants], timeoutMs: 5000 });
+const quiet = { debug() {}, info() {}, warn() {}, error() {} };
+const opened: { servers: McpServers; folder: string }[] = [];
+afterEach(async () => {
+  for (const { servers, folder } of opened.splice(0)) {
+    await servers.close();
+    await rm(folder, { recursive: true, force: true });
+  }
+});
+
+async function open(config: Parameters<McpServers['apply']>[0], more: Partial<McpServersDeps> = {}) {
+  const home = more.home ?? (await mkdtemp(join(tmpdir(), 'oub-mcp-')));
+  const servers = await mcpServers({ version: '0', home, folder: join(home, 'run'), log: quiet, fillIn: (text) => text, fetchFor: () => fetch, ...more });
+  opened.push({ servers, folder: home });
+  await servers.apply(config);
+  return { servers, home };
+}
+
+const actor = (principal: string): Actor => ({ kind: 'token', door: 'mcp', principal, level: 'admin' });
+function callAs(principal: string, more: Partial<Call> = {}): Call {
+  return {
+    actor: actor(principal),
+    signal: new AbortController().signal,
+    progress() {},
+    askClient: async () => Promise.reject(new Error('no client')),
+    ...more,
+  } as Call;
+}
+
+async function connected(servers: McpServers): Promise<void> {
+  for (let i = 0; i < 400; i++) {
+    const status = await servers.status(5000);
+    if (status.every((each) => each.status === 'connected' && each.tools > 0)) return;
+    await sleep(25);
+  }
+  assert.fail(JSON.stringify(await servers.status()));
+}
+
+function view(servers: McpServers, bundle: string, upstreamName: string): ToolView {
+  const tool = servers.bundles().find((each) => each.slug === bundle)?.tools.find((each) => each.upstreamName === upstreamName);
+  assert.ok(tool, `${upstreamName} is listed`);
+  return { ...tool, bundleSlug: bundle } as unknown as ToolView;
+}
+
+const run = (servers: McpServers, bundle: string, tool: string, args: Record<string, unknown> = {}, call = callAs('me')) =>
+  servers.source.run(view(servers, bundle, tool), args, call);
+
+test('lists and calls the tools of a process, whatever their names', async () => {
+  const { servers } = await open({ raw: raw('noise') });
+  await connected(servers);
+  const [bundle] = servers.bundles();
+  const sum = bundle?.tools.find((each) => each.upstreamName === 'Add Numbers/now');
+  assert.equal(sum?.slug, 'Add-Numbers-now');
+  assert.equal(sum?.description, 'ab sum');
+  assert.equal(sum?.level, 'write');
+  assert.equal(view(servers, 'raw', 'echo').level, 'read');
+  const result = await run(servers, 'raw', 'Add Numbers/now', { a: 2, b: 3 });
+  assert.deepEqual(result.value, { sum: 5 });
+  assert.deepEqual(result.content, [{ type: 'text', text: '5' }]);
+  const picture = await run(servers, 'raw', 'picture');
+  assert.equal(picture.content?.[0]?.type, 'image');
+  assert.equal((await run(servers, 'raw', 'fail')).isError, true);
+});
+
+test('sets odd tools aside one by one and keeps the rest', async () => {
+  const { servers } = await open({ odd: raw('odd') });
+  await connected(servers);
+  const tools = servers.bundles()[0]?.tools ?? [];
+  const by = (name: string) => tools.find((each) => each.upstreamName === name);
+  assert.equal(by('a_b')?.slug, 'a-b');
+  assert.match(by('a-b')?.slug ?? '', /^a-b-[0-9a-f]{8}$/);
+  assert.equal(tools.filter((each) => each.upstreamName === 'echo').length, 1);
+  assert.equal(by('echo')?.description, 'Says it again');
+  assert.match(by('broken')?.disabledReason ?? '', /not valid/);
+  assert.match(by('loose')?.disabledReason ?? '', /#\/\$defs\/gone/);
+  assert.match(by('huge')?.disabledReason ?? '', /bytes/);
+  for (const fine of ['loop', 'union', 'import', 'echo']) assert.equal(by(fine)?.disabledReason, undefined);
+  assert.equal(by('import')?.slug, 'import-');
+  const long = tools.find((each) => each.upstreamName?.startsWith('nnnn'));
+  assert.match(long?.slug ?? '', /^n{55}-[0-9a-f]{8}$/);
+  assert.equal(long?.description.length, 1000);
+  const [status] = await servers.status();
+  assert.ok(status?.warnings.some((each) => each.includes('listed twice')));
+});
+
+test('follows pages and changes of the list, and ten thousand tools', async () => {
+  const { servers } = await open({ many: raw('many=10000', 'page=700') });
+  await connected(servers);
+  const count = () => servers.bundles()[0]?.tools.length ?? 0;
+  assert.equal(count(), 10_010);
+  let told = 0;
+  servers.onChange(() => told++);
+  await run(servers, 'many', 'grow');
+  for (let i = 0; i < 200 && count() !== 10_011; i++) await sleep(25);
+  assert.equal(count(), 10_011);
+  assert.ok(told > 0);
+});
+
+test('shows the list of the last time before the server is there, and notices a changed definition', async () => {
+  const { servers, home } = await open({ raw: raw() });
+  await connected(servers);
+  await servers.close();
+  const [file] = (await import('node:fs')).readdirSync(join(home, 'run'));
+  const path = join(home, 'run', String(file));
+  const known = JSON.parse(await readFile(path, 'utf8')) as { tools: { description: string }[] };
+  known.tools[0]!.description = 'something else';
+  await writeFile(path, JSON.stringify(known));
+  const again = await open({ raw: raw() }, { home });
+  assert.equal((await again.servers.status())[0]?.status, 'connecting');
+  assert.ok((again.servers.bundles()[0]?.tools.length ?? 0) > 5);
+  await connected(again.servers);
+  await again.servers.find('raw')?.refresh();
+  assert.deepEqual(Object.keys((await again.servers.status())[0]?.changed_tools ?? {}), ['echo']);
+});
+
+test('a server that hangs delays nobody and times out by name', async () => {
+  const started = Date.now();
+  const { servers } = await open({ deaf: { ...raw('hang'), timeoutMs: 1500 }, raw: raw() });
+  assert.ok(Date.now() - started < 1000);
+  const upstream = servers.find('deaf');
+  await assert.rejects(upstream!.call('echo', {}, callAs('me')), (error: Failure) => error.code === 'source.unreachable');
+  for (let i = 0; i < 100 && servers.find('raw')?.state !== 'connected'; i++) await sleep(25);
+  assert.equal(servers.find('raw')?.state, 'connected');
+});
+
+test('a server that dies in the middle of a call fails that call and comes back', async () => {
+  const { servers } = await open({ raw: raw() });
+  await connected(servers);
+  await assert.rejects(run(servers, 'raw', 'die'), (error: Failure) => error.code === 'source.unreachable' && error.retryable);
+  assert.equal(servers.find('raw')?.state, 'disconnected');
+  for (let i = 0; i < 200 && servers.find('raw')?.state !== 'connected'; i++) await sleep(25);
+  assert.equal((await run(servers, 'raw', 'echo', { text: 'back' })).value, 'back');
+});
+
+test('a server that ends itself on an unknown first request is spoken to in the older way', async () => {
+  const { servers } = await open({ raw: raw('exit-on-probe') });
+  await connected(servers);
+  assert.equal((await run(servers, 'raw', 'echo', { text: 'old' })).value, 'old');
+});
+
+test('a flood of messages keeps neither its own calls nor others waiting', async () => {
+  const { servers } = await open({ flood: raw('flood'), raw: raw() });
+  await connected(servers);
+  const times: number[] = [];
+  for (let i = 0; i < 20; i++) {
+    const at = performance.now();
+    await run(servers, 'raw', 'echo', { text: 'x' });
+    times.push(performance.now() - at);
+  }
+  times.sort((a, b) => a - b);
+  assert.ok(times[10]! < 250, `median ${times[10]} ms`);
+  assert.equal((await run(servers, 'flood', 'echo', { text: 'through' })).value, 'through');
+});
+
+test('progress, log and questions reach the one who called', async () => {
+  const { servers } = await open({ raw: raw() });
+  await connected(servers);
+  const progress: unknown[] = [];
+  const logged: unknown[] = [];
+  await run(servers, 'raw', 'slow', { ms: 80 }, callAs('me', { progress: (each) => progress.push(each), relayLog: (each) => logged.push(each) }));
+  assert.deepEqual(progress[0], { progress: 1, message: 'still here' });
+  assert.deepEqual(logged[0], { level: 'info', logger: 'slow', data: 'step 1' });
+  const asked = await run(servers, 'raw', 'ask', {}, callAs('me', { askClient: async (method) => ({ action: 'accept', content: { name: method } }) }));
+  assert.deepEqual(asked.value, { action: 'accept', content: { name: 'elicitation/create' } });
+});
+
+test('a question goes to nobody when two principals are being served', async () => {
+  const { servers } = await open({ raw: raw() });
+  await connected(servers);
+  const slow = run(servers, 'raw', 'slow', { ms: 300 }, callAs('someone else', { askClient: async () => assert.fail('asked the wrong one') }));
+  const asked = await run(servers, 'raw', 'ask', {}, callAs('me', { askClient: async () => assert.fail('asked although uncertain') }));
+  assert.match(JSON.stringify(asked.value), /not certain/);
+  await slow;
+});
+
+test('a cancelled call is cancelled upstream', async () => {
+  const { servers } = await open({ raw: raw() });
+  await connected(servers);
+  const control = new AbortController();
+  const slow = run(servers, 'raw', 'slow', { ms: 5000 }, callAs('me', { signal: control.signal }));
+  setTimeout(() => control.abort(), 60);
+  await assert.rejects(slow, (error: Failure) => error.code === 'tool.cancelled');
+  for (let i = 0; i < 100 && !servers.find('raw')?.lines.some((line) => line.includes('cancelled as asked')); i++) await sleep(20);
+  assert.ok(servers.find('raw')?.lines.some((line) => line.includes('cancelled as asked')));
+});
+
+test('a process sees a small environment, its secrets, and not our home', async () => {
+  process.env['OUB_TEST_CANARY'] = 'do not pass on';
+  const { servers, home } = await open({ raw: { ...raw(), env: { KEY: '${TOKEN}' } } }, { fillIn: (text) => text.replace('${TOKEN}', 'filled in') });
+  await writeFile(join(home, 'admin.token'), 'secret');
+  await connected(servers);
+  const env = (await run(servers, 'raw', 'env')).value as Record<string, string>;
+  assert.equal(env['KEY'], 'filled in');
+  assert.equal(env['OUB_TEST_CANARY'], undefined);
+  const seen = (await run(servers, 'raw', 'look', { path: home })).value as { names: string[] };
+  assert.deepEqual(seen.names, []);
+});
+
+test('no process is left behind when we are killed', async () => {
+  const marker = `killed-${process.pid}-${Date.now()}`;
+  const code = `
+    const { mcpServers } = await import(${JSON.stringify(new URL('./servers.ts', import.meta.url).href)});
+    const quiet = { debug() {}, info() {}, warn() {}, error() {} };
+    const home = process.argv[1];
+    const servers = await mcpServers({ version: '0', home, folder: home + '/run', log: quiet, fillIn: (text) => text, fetchFor: () => fetch });
+    await servers.apply({ raw: ${JSON.stringify(raw(marker))} });
+    await servers.status(5000);
+    console.log('ready');
+    setInterval(() => {}, 1000);`;
+  const home = await mkdtemp(join(tmpdir(), 'oub-mcp-'));
+  const child = spawn(process.execPath, ['--input-type=module', '-e', code, home], { stdio: ['ignore', 'pipe', 'inherit'] });
+  await once(child.stdout, 'data');
+  const count = async () => (await processes()).filter((line) => line.includes(marker) && line.includes('raw-server')).length;
+  assert.ok((await count()) > 1, 'the server runs');
+  child.kill('SIGKILL');
+  for (let i = 0; i < 100 && (await count()) > 0; i++) await sleep(30);
+  assert.equal(await count(), 0);
+  await rm(home, { recursive: true, force: true });
+});
+
+test('no process is left behind after a stop', async () => {
+  const { servers } = await open({ raw: raw() });
+  await connected(servers);
+  const marker = `marker-${process.pid}-${Date.now()}`;
+  await servers.apply({ raw: { ...raw(marker) } });
+  await connected(servers);
+  const count = async () => (await processes()).filter((line) => line.includes(marker)).length;
+  assert.ok((await count()) > 0);
+  await servers.close();
+  for (let i = 0; i < 100 && (await count()) > 0; i++) await sleep(30);
+  assert.equal(await count(), 0);
+});
+
+async function processes(): Promise<string[]> {
+  const { readdir } = await import('node:fs/promises');
+  const pids = (await readdir('/proc')).filter((each) => /^\d+$/.test(each));
+  return Promise.all(pids.map((pid) => readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')));
+}

@@ -1,0 +1,159 @@
+import { mkdir } from 'node:fs/promises';
+import { fail, isSlug, type BundleProvider, type OfferedBundle, type ServerConfig, type Source, type Tool } from '../../schema/index.ts';
+import { cleanText } from './foreign-text.ts';
+import { slugOf } from './tool-slugs.ts';
+import { Upstream, type ServerState, type UpstreamDeps } from './upstream.ts';
+
+export interface McpServersDeps extends UpstreamDeps {
+  /** Bundles that exist anyway: a server of the same name stays in their shadow. */
+  isTaken?(slug: string): boolean;
+}
+
+/** One server as `ot.health`, `server_list` and `doctor` show it. */
+export interface ServerStatus {
+  name: string;
+  bundle: string;
+  status: ServerState;
+  transport: 'stdio' | 'http' | 'sse';
+  protocol?: string;
+  tools: number;
+  error?: string;
+  warnings: string[];
+  /** Tools whose definition changed since it was first seen, with the time. */
+  changed_tools: Record<string, string>;
+}
+
+/** All upstream MCP servers: a provider of bundles and the source that runs their tools. */
+export interface McpServers extends BundleProvider {
+  source: Source;
+  /** Starts, stops and restarts servers so that they match the configuration; never waits for one of them. */
+  apply(servers: Record<string, ServerConfig>): Promise<void>;
+  /** By bundle slug, for prompts, resources and completion. */
+  find(slug: string): Upstream | undefined;
+  byName(name: string): Upstream | undefined;
+  /** Waits at most `waitMs` for those that are still connecting. */
+  status(waitMs?: number): Promise<ServerStatus[]>;
+  close(): Promise<void>;
+}
+
+/** Opens the room; nothing is connected before `apply`. */
+export async function mcpServers(deps: McpServersDeps): Promise<McpServers> {
+  await mkdir(deps.folder, { recursive: true, mode: 0o700 });
+  const byName = new Map<string, Upstream>();
+  const bySlug = new Map<string, Upstream>();
+  const listeners = new Set<() => void>();
+  const unused: string[] = [];
+  let isClosed = false;
+  const changed = (): void => listeners.forEach((listener) => listener());
+  const killAll = (): void => byName.forEach((upstream) => upstream.kill());
+  process.once('exit', killAll);
+
+  async function apply(wanted: Record<string, ServerConfig>): Promise<void> {
+    if (isClosed) return;
+    unused.length = 0;
+    for (const [name, upstream] of byName) {
+      if (wanted[name] && JSON.stringify(wanted[name]) === JSON.stringify(upstream.config)) continue;
+      byName.delete(name);
+      bySlug.delete(upstream.slug);
+      void upstream.stop();
+    }
+    const starting: Promise<void>[] = [];
+    for (const [name, config] of Object.entries(wanted)) {
+      if (byName.has(name)) continue;
+      const slug = slugOf(name);
+      if (!isSlug(slug) || bySlug.has(slug)) {
+        unused.push(name);
+        deps.log.warn({ server: name }, 'the name of this MCP server is not usable or clashes with another one');
+        continue;
+      }
+      const upstream = new Upstream(name, slug, config, deps);
+      if (config.enabled === false) upstream.state = 'disabled';
+      byName.set(name, upstream);
+      bySlug.set(slug, upstream);
+      upstream.onEvent((event) => (event.kind === 'tools' || event.kind === 'state') && changed());
+      // The remembered list is read before this returns, so that the menu is there; the connection is not waited for.
+      if (config.enabled !== false) starting.push(upstream.start());
+    }
+    await Promise.all(starting);
+    changed();
+  }
+
+  return {
+    apply,
+    find: (slug) => bySlug.get(slug) ?? bySlug.get(slug.replaceAll('_', '-')),
+    byName: (name) => byName.get(name),
+    bundles: () => [...byName.values()].filter((each) => !deps.isTaken?.(each.slug)).map(asBundle),
+    onChange(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    async status(waitMs = 0) {
+      if (waitMs > 0) await Promise.all([...byName.values()].map((each) => each.settled(waitMs)));
+      const known = [...byName.values()].map((each) => statusOf(each, deps.isTaken?.(each.slug) ?? false));
+      return [...known, ...unused.map(unusable)];
+    },
+    source: mcpSource((slug) => bySlug.get(slug)),
+    async close() {
+      isClosed = true;
+      process.removeListener('exit', killAll);
+      await Promise.all([...byName.values()].map((each) => each.stop()));
+    },
+  };
+}
+
+function mcpSource(find: (slug: string) => Upstream | undefined): Source {
+  return {
+    check(tool: Tool) {
+      throw fail('type.unsupported', { type: tool.type });
+    },
+    level: (tool) => (tool.annotations?.['readOnlyHint'] === true ? 'read' : 'write'),
+    async run(tool, args, call) {
+      const upstream = find(tool.bundleSlug);
+      if (!upstream) throw fail('source.unreachable', { what: `MCP server ${tool.bundleSlug}`, reason: 'it is not configured any more' });
+      return upstream.call(tool.upstreamName ?? tool.slug, args, call);
+    },
+  };
+}
+
+function asBundle(upstream: Upstream): OfferedBundle {
+  const { serverInfo, instructions, state, listedAt } = upstream;
+  const about = instructions ?? serverInfo.title ?? '';
+  return {
+    slug: upstream.slug,
+    displayName: cleanText(serverInfo.title ?? upstream.name, 200) || upstream.name,
+    ...(about && { description: cleanText(about) }),
+    kind: 'server',
+    tools: upstream.offered,
+    ...(listedAt && { modifiedAt: listedAt }),
+    ...(state === 'disabled' && { disabledReason: 'disabled in config.yaml' }),
+  };
+}
+
+function statusOf(upstream: Upstream, isTaken: boolean): ServerStatus {
+  const { config, warnings } = upstream;
+  const shadow = isTaken ? [`the bundle ${upstream.slug} exists already; it wins over this server`] : [];
+  return {
+    name: upstream.name,
+    bundle: upstream.slug,
+    status: upstream.state,
+    transport: config.type ?? config.transport ?? (config.command ? 'stdio' : 'http'),
+    ...(upstream.era && { protocol: upstream.era }),
+    tools: upstream.offered.length,
+    ...(upstream.error && upstream.state !== 'connected' && { error: upstream.error }),
+    warnings: [...shadow, ...warnings],
+    changed_tools: upstream.changed,
+  };
+}
+
+function unusable(name: string): ServerStatus {
+  return {
+    name,
+    bundle: '',
+    status: 'disconnected',
+    transport: 'stdio',
+    tools: 0,
+    error: 'this name is not usable or clashes with another server',
+    warnings: [],
+    changed_tools: {},
+  };
+}

@@ -1,0 +1,148 @@
+import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
+import type { LaunchPlan } from './launch.ts';
+
+const longestLine = 64 * 1024 * 1024;
+/** Messages nobody asked for; more than this in a second and the pipe is read only now and then. */
+const unaskedPerSecond = 2_000;
+
+/** One upstream process: a JSON-RPC message per line, its stderr kept by whoever listens. */
+export class StdioPipe implements Transport {
+  onmessage?: Transport['onmessage'];
+  onclose?: () => void;
+  onerror?: (error: Error) => void;
+  /** Every line of stderr, and what came on stdout without being a message. */
+  onnoise?: (line: string) => void;
+  readonly #plan: LaunchPlan;
+  #child: ChildProcessWithoutNullStreams | undefined;
+  #exited: Promise<void> = Promise.resolve();
+  #partial = '';
+  #out = '';
+  #unasked = { second: 0, count: 0 };
+  #isClosing = false;
+
+  constructor(plan: LaunchPlan) {
+    this.#plan = plan;
+  }
+
+  get pid(): number | null {
+    return this.#child?.pid ?? null;
+  }
+
+  /** The SDK recognises a process by these two members. */
+  get stderr(): null {
+    return null;
+  }
+
+  async start(): Promise<void> {
+    const { command, args, env, cwd, uid, gid } = this.#plan;
+    // A group of its own, so that what the process started goes with it.
+    const child = spawn(command, args, { env, cwd, uid, gid, detached: true, stdio: ['pipe', 'pipe', 'pipe'] });
+    this.#child = child;
+    child.stdout.setEncoding('utf8');
+    child.stderr.setEncoding('utf8');
+    child.stdout.on('data', (text: string) => this.#read(text));
+    child.stderr.on('data', (text: string) => this.#noise(text));
+    child.stdin.on('error', (error) => this.onerror?.(error));
+    this.#exited = new Promise((resolve) => {
+      child.once('close', () => {
+        this.#reap(child);
+        resolve();
+        this.onclose?.();
+      });
+    });
+    await new Promise<void>((resolve, reject) => {
+      child.once('spawn', resolve);
+      child.once('error', reject);
+    });
+    child.on('error', (error) => this.onerror?.(error));
+  }
+
+  send(message: JSONRPCMessage): Promise<void> {
+    if (!this.#child?.stdin.writable) return Promise.reject(new Error('the process has ended'));
+    // Calls of the same turn share one write.
+    if (this.#out === '') queueMicrotask(() => this.#flush());
+    this.#out += JSON.stringify(message) + '\n';
+    return Promise.resolve();
+  }
+
+  #flush(): void {
+    const text = this.#out;
+    this.#out = '';
+    if (this.#child?.stdin.writable) this.#child.stdin.write(text);
+  }
+
+  #read(text: string): void {
+    const lines = (this.#partial === '' ? text : this.#partial + text).split('\n');
+    this.#partial = lines.pop() ?? '';
+    for (const line of lines) if (line.length > 1) this.#take(line);
+    if (this.#partial.length > longestLine) {
+      this.onerror?.(new Error(`a message of more than ${longestLine} bytes`));
+      this.#partial = '';
+      void this.close();
+    }
+  }
+
+  #take(line: string): void {
+    let message: JSONRPCMessage | undefined;
+    try {
+      message = JSON.parse(line) as JSONRPCMessage;
+    } catch {
+      this.onnoise?.(line);
+    }
+    const isAnswer = typeof message === 'object' && message !== null && 'id' in message && !('method' in message);
+    if (!isAnswer) this.#slowDown();
+    if (typeof message !== 'object' || message === null) return;
+    this.onmessage?.(message);
+  }
+
+  /** A flood must not keep the event loop from others. */
+  #slowDown(): void {
+    const second = Math.floor(Date.now() / 1000);
+    if (this.#unasked.second !== second) this.#unasked = { second, count: 0 };
+    if (++this.#unasked.count !== unaskedPerSecond) return;
+    const stdout = this.#child?.stdout;
+    stdout?.pause();
+    setTimeout(() => stdout?.resume(), 1000 - (Date.now() % 1000)).unref();
+  }
+
+  #noise(text: string): void {
+    for (const line of text.split('\n')) if (line !== '') this.onnoise?.(line.slice(0, 2000));
+  }
+
+  /** Asks by closing its input, then insists; resolves when the process and its children are gone. */
+  async close(): Promise<void> {
+    const child = this.#child;
+    if (!child || this.#isClosing) return this.#exited;
+    this.#isClosing = true;
+    child.stdin.end();
+    child.stdout.resume();
+    for (const [signal, graceMs] of [['SIGTERM', 700], ['SIGKILL', 1500]] as const) {
+      await Promise.race([this.#exited, sleep(graceMs, undefined, { ref: false })]);
+      if (child.exitCode !== null || child.signalCode !== null) break;
+      killGroup(child, signal);
+    }
+    await Promise.race([this.#exited, sleep(1000, undefined, { ref: false })]);
+    this.#reap(child);
+  }
+
+  /** For an exit that cannot wait. */
+  kill(): void {
+    if (this.#child) killGroup(this.#child, 'SIGKILL');
+  }
+
+  #reap(child: ChildProcessWithoutNullStreams): void {
+    killGroup(child, 'SIGKILL');
+    for (const stream of [child.stdin, child.stdout, child.stderr]) stream.destroy();
+  }
+}
+
+function killGroup(child: ChildProcessWithoutNullStreams, signal: NodeJS.Signals): void {
+  if (child.pid === undefined) return;
+  try {
+    process.kill(-child.pid, signal);
+  } catch {
+    // The group is gone already.
+  }
+}

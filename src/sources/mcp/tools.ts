@@ -1,0 +1,99 @@
+import { fail, type BuiltInBundle, type Call } from '../../schema/index.ts';
+import type { ConfigRoom } from '../../config/index.ts';
+import type { McpServers } from './servers.ts';
+
+export interface ServerToolsDeps {
+  servers: McpServers;
+  config: ConfigRoom;
+}
+
+const name = { type: 'string', minLength: 1, description: 'Name of the server in config.yaml' };
+const object = (properties: Record<string, unknown>, required: string[] = []) => ({
+  type: 'object',
+  properties,
+  required,
+  additionalProperties: false,
+});
+
+/** The `server_*` tools: look at upstream MCP servers, add and remove them. */
+export function serverTools({ servers, config }: ServerToolsDeps): BuiltInBundle {
+  const find = (wanted: string) => {
+    const upstream = servers.byName(wanted);
+    if (!upstream) throw fail('server.not_found', { ref: wanted });
+    return upstream;
+  };
+  return {
+    slug: 'server',
+    displayName: 'MCP servers',
+    description: 'Upstream MCP servers whose tools are offered here.',
+    isOwn: true,
+    tools: [
+      {
+        slug: 'list',
+        description: 'Lists the upstream MCP servers with their state, number of tools, problems and changed definitions.',
+        argSchema: object({}),
+        level: 'admin',
+        returns: '{servers:[{name,bundle,status,transport,protocol,tools,error,warnings,changed_tools}]}',
+        example: 'server.list()',
+        run: async () => ({ servers: await servers.status() }),
+      },
+      {
+        slug: 'add',
+        description: 'Adds or replaces an upstream MCP server in config.yaml. Only from the command line on the machine, unless http.allowRemoteConfig is on.',
+        argSchema: object({ name, server: { type: 'object', description: 'command, args, env, cwd or url, headers, oauth; enabled, timeoutMs, maxConcurrent' } }, ['name', 'server']),
+        level: 'admin',
+        returns: '{name,status}',
+        example: 'server.add(name="docs", server={"url": "https://docs.example.com/mcp"})',
+        run: async (args: { name: string; server: Record<string, unknown> }, call) => {
+          demandLocal(call, config);
+          if (!args.server['command'] && !args.server['url']) throw fail('request.invalid', { reason: 'server needs command or url' });
+          await config.edit(['servers', args.name], args.server);
+          return { name: args.name, status: servers.byName(args.name)?.state ?? 'connecting' };
+        },
+      },
+      {
+        slug: 'remove',
+        description: 'Removes an upstream MCP server from config.yaml and stops it. Only from the command line on the machine, unless http.allowRemoteConfig is on.',
+        argSchema: object({ name }, ['name']),
+        level: 'admin',
+        returns: '{name,removed:true}',
+        example: 'server.remove(name="docs")',
+        run: async (args: { name: string }, call) => {
+          demandLocal(call, config);
+          if (!config.current().servers[args.name]) throw fail('server.not_found', { ref: args.name });
+          await config.edit(['servers', args.name], undefined);
+          return { name: args.name, removed: true };
+        },
+      },
+      {
+        slug: 'reconnect',
+        description: 'Ends the connection to an upstream MCP server and makes a new one; answers when it stands.',
+        argSchema: object({ name }, ['name']),
+        level: 'admin',
+        returns: '{name,status,tools}',
+        example: 'server.reconnect(name="docs")',
+        run: async (args: { name: string }) => {
+          const upstream = find(args.name);
+          await upstream.reconnect();
+          await upstream.refresh();
+          return { name: args.name, status: upstream.state, tools: upstream.offered.length };
+        },
+      },
+      {
+        slug: 'logs',
+        description: 'The last lines that an upstream MCP server wrote to stderr, and what went wrong on its connection.',
+        argSchema: object({ name, tail: { type: 'integer', minimum: 1, maximum: 200, default: 50, description: 'How many lines at most' } }, ['name']),
+        level: 'admin',
+        returns: '{name,lines:[..]}',
+        example: 'server.logs(name="docs", tail=20)',
+        run: async (args: { name: string; tail?: number }) => ({ name: args.name, lines: find(args.name).lines.slice(-(args.tail ?? 50)) }),
+      },
+    ],
+  };
+}
+
+/** What runs commands on this machine is changed from this machine. */
+function demandLocal(call: Call, config: ConfigRoom): void {
+  if (call.actor.door === 'cli' || call.actor.kind === 'local' || config.current().http.allowRemoteConfig) return;
+  throw fail('remote_config.refused');
+}

@@ -1,0 +1,432 @@
+import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fail, Failure, isObject, type Call, type OfferedTool, type ServerConfig, type ToolResult } from '../../schema/index.ts';
+import type { Logger } from '../../observe/index.ts';
+import { replaceFile } from '../../store/index.ts';
+import { ActiveCalls } from './active-calls.ts';
+import { changedNames, takeDefinitions, type Definition, type Definitions } from './definitions.ts';
+import { foreignResult, type KeepBlob } from './foreign-result.ts';
+import { openLink, type Link, type LinkDeps } from './link.ts';
+import { askWithRounds } from './rounds.ts';
+import { Turnstile } from './turnstile.ts';
+import { RpcError, WireClosed, WireTimeout, type RequestOptions } from './wire.ts';
+
+export type ServerState = 'connected' | 'connecting' | 'disconnected' | 'disabled';
+
+/** What an upstream server told us, for those who show it. */
+export type UpstreamEvent =
+  | { kind: 'tools' | 'prompts' | 'resources' | 'state' }
+  | { kind: 'resource'; uri: string }
+  | { kind: 'log'; entry: { level: string; logger?: string; data: unknown } };
+
+export interface UpstreamDeps extends Omit<LinkDeps, 'onNoise' | 'signal'> {
+  log: Logger;
+  /** Where the last known list is kept. */
+  folder: string;
+  /** Puts secrets in place of `${NAME}`; throws secret.missing. */
+  fillIn(text: string): Promise<string> | string;
+  keepBlob?: KeepBlob;
+}
+
+interface Remembered {
+  config: string;
+  tools: unknown[];
+  capabilities: Link['capabilities'];
+  instructions?: string;
+  serverInfo: Link['serverInfo'];
+  prints: Record<string, string>;
+  changed: Record<string, string>;
+  listedAt: string;
+}
+
+const defaultTimeoutMs = 30_000;
+const connectMs = 60_000;
+const firstPauseMs = 500;
+const longestPauseMs = 60_000;
+const mostPages = 2_000;
+const keptLines = 200;
+
+/** One upstream server: connects in the background, comes back after a break, and remembers its list meanwhile. */
+export class Upstream {
+  readonly name: string;
+  readonly slug: string;
+  readonly config: ServerConfig;
+  state: ServerState = 'connecting';
+  error: string | undefined;
+  warnings: string[] = [];
+  changed: Record<string, string> = {};
+  listedAt: string | undefined;
+  capabilities: Link['capabilities'] = {};
+  instructions: string | undefined;
+  serverInfo: Link['serverInfo'] = {};
+  readonly #deps: UpstreamDeps;
+  readonly #file: string;
+  readonly #fingerprint: string;
+  readonly #active = new ActiveCalls();
+  readonly #turnstile: Turnstile;
+  readonly #lines: string[] = [];
+  readonly #listeners = new Set<(event: UpstreamEvent) => void>();
+  #definitions: Definitions = { byName: new Map(), offered: [], prints: {}, warnings: [] };
+  #link: Link | undefined;
+  #opening: Promise<Link> | undefined;
+  #retry: NodeJS.Timeout | undefined;
+  #failures = 0;
+  #lastTry = 0;
+  #listing: Promise<void> | undefined;
+  #listAgain = false;
+  readonly #stopping = new AbortController();
+
+  constructor(name: string, slug: string, config: ServerConfig, deps: UpstreamDeps) {
+    this.name = name;
+    this.slug = slug;
+    this.config = config;
+    this.#deps = deps;
+    this.#file = join(deps.folder, `${createHash('sha256').update(name).digest('hex').slice(0, 24)}.json`);
+    this.#fingerprint = createHash('sha256').update(JSON.stringify(config)).digest('hex');
+    this.#turnstile = new Turnstile(config.maxConcurrent ?? 256);
+  }
+
+  get offered(): OfferedTool[] {
+    return this.#definitions.offered;
+  }
+
+  get era(): string | undefined {
+    return this.#link?.protocolVersion;
+  }
+
+  /** The last lines of stderr, and what went wrong on the connection. */
+  get lines(): readonly string[] {
+    return this.#lines;
+  }
+
+  definition(upstreamName: string): Definition | undefined {
+    return this.#definitions.byName.get(upstreamName);
+  }
+
+  onEvent(listener: (event: UpstreamEvent) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** Shows what was known the last time, then connects in the background. */
+  async start(): Promise<void> {
+    await this.#recall();
+    if (!this.#stopping.signal.aborted) void this.#connected().catch(() => {});
+  }
+
+  /** Resolves when the connection stands or has failed, at most after `ms`. */
+  async settled(ms: number): Promise<void> {
+    if (this.state !== 'connecting') return;
+    const opening = this.#opening?.then(
+      () => this.#listing,
+      () => {},
+    );
+    await Promise.race([opening, new Promise((resolve) => setTimeout(resolve, ms).unref())]);
+  }
+
+  async reconnect(): Promise<void> {
+    this.#failures = 0;
+    clearTimeout(this.#retry);
+    const link = this.#link;
+    this.#link = undefined;
+    await link?.close();
+    await this.#connected();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    clearTimeout(this.#retry);
+    const link = this.#link;
+    this.#link = undefined;
+    this.state = 'disconnected';
+    await Promise.all([link?.close(), this.#opening?.catch(() => {})]);
+  }
+
+  kill(): void {
+    this.#stopping.abort();
+    this.#link?.kill();
+  }
+
+  /** Calls a tool. Throws source.unreachable, tool.timeout, tool.cancelled or tool.failed. */
+  async call(upstreamName: string, args: Record<string, unknown>, call: Call): Promise<ToolResult> {
+    return this.#turnstile.run(this.#what(), async () => {
+      const link = this.#link ?? (await this.#connected());
+      this.#active.add(call);
+      try {
+        const options = this.#options(call);
+        const params = { name: upstreamName, arguments: args };
+        const raw = await askWithRounds(link, 'tools/call', params, options, (method, ask) => call.askClient(method, ask));
+        return await foreignResult(raw, this.#deps.keepBlob);
+      } catch (error) {
+        throw this.#failure(error, upstreamName);
+      } finally {
+        this.#active.delete(call);
+      }
+    });
+  }
+
+  /** Any other request (prompts, resources, completion), passed on as it is. The server's own error is thrown unchanged. */
+  async ask(
+    method: string,
+    params: Record<string, unknown>,
+    options: { signal?: AbortSignal; onClientRequest?: (method: string, params: unknown) => Promise<unknown> },
+  ): Promise<Record<string, unknown>> {
+    const link = this.#link ?? (await this.#connected());
+    try {
+      return await askWithRounds(link, method, params, { signal: options.signal, timeoutMs: this.#timeoutMs }, async (asked, ask) => {
+        if (!options.onClientRequest) throw new RpcError(-32601, 'nobody is there to ask');
+        return options.onClientRequest(asked, ask);
+      });
+    } catch (error) {
+      if (error instanceof RpcError) throw error;
+      throw this.#failure(error, method);
+    }
+  }
+
+  /** Follows one resource: older servers by a subscription, newer ones by a stream that stays open. */
+  async follow(uri: string): Promise<() => Promise<void>> {
+    const link = this.#link ?? (await this.#connected());
+    if (link.era === 'modern') {
+      const stream = await link.listen({ resourceSubscriptions: [uri] });
+      return async () => stream?.close();
+    }
+    await link.request('resources/subscribe', { uri }, { timeoutMs: this.#timeoutMs });
+    return async () => void (await link.request('resources/unsubscribe', { uri }, { timeoutMs: this.#timeoutMs }));
+  }
+
+  get #timeoutMs(): number {
+    return this.config.timeoutMs ?? defaultTimeoutMs;
+  }
+
+  #what(): string {
+    return `MCP server ${this.name}`;
+  }
+
+  #options(call: Call): RequestOptions {
+    return { signal: call.signal, timeoutMs: this.#timeoutMs, onProgress: (progress) => call.progress(progress) };
+  }
+
+  #failure(error: unknown, tool: string): Failure {
+    if (error instanceof Failure) return error;
+    const { message } = error as Error;
+    if (error instanceof RpcError) return fail('tool.failed', { reason: message }, { cause: error });
+    if (error instanceof WireTimeout) return fail('tool.timeout', { tool, timeoutMs: this.#timeoutMs });
+    if ((error as Error).name === 'AbortError') return fail('tool.cancelled', { tool });
+    if (error instanceof WireClosed)
+      return fail('source.unreachable', { what: this.#what(), reason: `it ended while ${tool} was running` }, { cause: error });
+    return fail('source.unreachable', { what: this.#what(), reason: message }, { cause: error });
+  }
+
+  /** The standing connection, or the one being made; a server that failed a moment ago is not asked again at once. */
+  async #connected(): Promise<Link> {
+    if (this.#stopping.signal.aborted || this.config.enabled === false)
+      throw fail('source.unreachable', { what: this.#what(), reason: this.#stopping.signal.aborted ? 'the server is stopping' : 'it is disabled in config.yaml' });
+    if (this.#link) return this.#link;
+    if (!this.#opening && this.#failures > 0 && Date.now() - this.#lastTry < firstPauseMs)
+      throw fail('source.unreachable', { what: this.#what(), reason: this.error ?? 'it is not connected' });
+    this.#opening ??= this.#open().finally(() => (this.#opening = undefined));
+    const waitMs = Math.max(this.#timeoutMs, 1000);
+    const late = new Promise<never>((_, reject) =>
+      setTimeout(() => reject(fail('source.unreachable', { what: this.#what(), reason: `no connection within ${waitMs} ms` })), waitMs).unref(),
+    );
+    return Promise.race([this.#opening, late]);
+  }
+
+  async #open(): Promise<Link> {
+    clearTimeout(this.#retry);
+    this.#lastTry = Date.now();
+    this.#become('connecting');
+    try {
+      const config = await this.#filledIn();
+      const link = await openLink(config, this.#hooks(), { ...this.#deps, onNoise: (line) => this.#keepLine(line), signal: this.#stopping.signal }, connectMs);
+      if (this.#stopping.signal.aborted) {
+        await link.close();
+        throw new WireClosed('the server is stopping');
+      }
+      this.#link = link;
+      this.#failures = 0;
+      this.error = undefined;
+      this.capabilities = link.capabilities;
+      this.instructions = link.instructions;
+      this.serverInfo = link.serverInfo;
+      link.onClose(() => this.#lost(link, 'the connection was closed'));
+      this.#become('connected');
+      void this.refresh();
+      void this.#listen(link);
+      return link;
+    } catch (error) {
+      const failure = this.#failure(error, 'connect');
+      this.#keepLine(`[connect] ${failure.message}`);
+      this.error = (error as Error).message.slice(0, 500);
+      this.#breakOff();
+      throw failure;
+    }
+  }
+
+  #lost(link: Link, reason: string): void {
+    if (this.#link !== link) return;
+    this.#link = undefined;
+    this.error = `${reason}${this.#lines.length > 0 ? `; its last words: ${this.#lines.at(-1)?.slice(0, 200)}` : ''}`;
+    if (!this.#stopping.signal.aborted) this.#breakOff();
+  }
+
+  #breakOff(): void {
+    this.#failures++;
+    this.#become('disconnected');
+    if (this.#stopping.signal.aborted) return;
+    const pauseMs = Math.min(longestPauseMs, firstPauseMs * 2 ** Math.min(this.#failures, 10)) * (0.75 + Math.random() / 2);
+    clearTimeout(this.#retry);
+    this.#retry = setTimeout(() => void this.#connected().catch(() => {}), pauseMs);
+    this.#retry.unref();
+  }
+
+  #become(state: ServerState): void {
+    if (this.state === state) return;
+    this.state = state;
+    this.#deps.log.info({ server: this.name, state, ...(this.error && { error: this.error }) }, `MCP server ${state}`);
+    this.#tell({ kind: 'state' });
+  }
+
+  #tell(event: UpstreamEvent): void {
+    for (const listener of this.#listeners) listener(event);
+  }
+
+  #keepLine(line: string): void {
+    this.#lines.push(`${new Date().toISOString()} ${line}`);
+    if (this.#lines.length > keptLines) this.#lines.shift();
+  }
+
+  #hooks() {
+    return {
+      onNotification: (method: string, params: Record<string, unknown>) => this.#noted(method, params),
+      onRequest: async (method: string, params: Record<string, unknown>) => {
+        const call = this.#active.certain();
+        if (call) return call.askClient(method, params);
+        // Servers ask for roots when they start: nobody is there yet, which is not an error.
+        if (method === 'roots/list') return { roots: [] };
+        throw new RpcError(-32601, `${method} cannot be answered: it is not certain whose call this belongs to`);
+      },
+    };
+  }
+
+  #noted(method: string, params: Record<string, unknown>): void {
+    if (method === 'notifications/tools/list_changed') return void this.refresh();
+    if (method === 'notifications/prompts/list_changed') return this.#tell({ kind: 'prompts' });
+    if (method === 'notifications/resources/list_changed') return this.#tell({ kind: 'resources' });
+    if (method === 'notifications/resources/updated') return this.#tell({ kind: 'resource', uri: String(params['uri']) });
+    if (method !== 'notifications/message') return;
+    const { level, logger, data } = params;
+    const entry = { level: String(level), ...(typeof logger === 'string' && { logger }), data };
+    if (this.#active.size === 0) return this.#tell({ kind: 'log', entry });
+    this.#active.certain()?.relayLog?.(entry);
+  }
+
+  async #listen(link: Link): Promise<void> {
+    const { tools, prompts, resources } = link.capabilities;
+    const filter = {
+      ...(tools?.['listChanged'] === true && { toolsListChanged: true }),
+      ...(prompts?.['listChanged'] === true && { promptsListChanged: true }),
+      ...(resources?.['listChanged'] === true && { resourcesListChanged: true }),
+    };
+    if (link.era !== 'modern' || Object.keys(filter).length === 0) return;
+    for (let pauseMs = 1000; this.#link === link && !this.#stopping.signal.aborted; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) {
+      const stream = await link.listen(filter).catch((error: Error) => this.#keepLine(`[listen] ${error.message}`));
+      if (stream) {
+        await stream.closed;
+        void this.refresh();
+      }
+      await new Promise((resolve) => setTimeout(resolve, pauseMs).unref());
+    }
+  }
+
+  /** Reads the whole list again; several wishes at once become one more reading. */
+  refresh(): Promise<void> {
+    if (this.#listing) {
+      this.#listAgain = true;
+      return this.#listing;
+    }
+    this.#listing = this.#readList()
+      .catch((error: Error) => this.#keepLine(`[tools/list] ${error.message}`))
+      .finally(() => {
+        this.#listing = undefined;
+        if (this.#listAgain && !this.#stopping.signal.aborted) {
+          this.#listAgain = false;
+          void this.refresh();
+        }
+      });
+    return this.#listing;
+  }
+
+  async #readList(): Promise<void> {
+    const link = this.#link;
+    if (!link) return;
+    const tools: unknown[] = [];
+    const seen = new Set<string>();
+    let cursor: string | undefined;
+    do {
+      const page = await link.request('tools/list', cursor === undefined ? {} : { cursor }, { timeoutMs: this.#timeoutMs });
+      if (Array.isArray(page['tools'])) tools.push(...(page['tools'] as unknown[]));
+      const next: unknown = page['nextCursor'];
+      cursor = typeof next === 'string' && !seen.has(next) && seen.size < mostPages ? next : undefined;
+      if (cursor !== undefined) seen.add(cursor);
+    } while (cursor !== undefined && tools.length <= 50_000);
+    await this.#take(tools, new Date().toISOString());
+    await this.#remember(tools);
+  }
+
+  async #take(tools: unknown[], at: string): Promise<void> {
+    const before = this.#definitions.prints;
+    const taken = await takeDefinitions(tools);
+    for (const name of changedNames(before, taken.prints)) {
+      this.changed[name] = at;
+      this.#deps.log.warn({ server: this.name, tool: name }, 'the definition of a proxied tool has changed');
+    }
+    this.#definitions = taken;
+    this.warnings = taken.warnings;
+    const isNew = JSON.stringify(before) !== JSON.stringify(taken.prints);
+    if (isNew) this.listedAt = at;
+    if (isNew) this.#tell({ kind: 'tools' });
+  }
+
+  async #recall(): Promise<void> {
+    const text = await readFile(this.#file, 'utf8').catch(() => undefined);
+    if (text === undefined) return;
+    try {
+      const known = JSON.parse(text) as Remembered;
+      if (known.config !== this.#fingerprint || !Array.isArray(known.tools)) return;
+      this.capabilities = isObject(known.capabilities) ? known.capabilities : {};
+      this.instructions = known.instructions;
+      this.serverInfo = known.serverInfo ?? {};
+      this.changed = known.changed ?? {};
+      await this.#take(known.tools, known.listedAt);
+      this.listedAt = known.listedAt;
+    } catch {
+      this.#deps.log.warn({ server: this.name }, 'the remembered tool list cannot be read; it is made anew');
+    }
+  }
+
+  async #remember(tools: unknown[]): Promise<void> {
+    const known: Remembered = {
+      config: this.#fingerprint,
+      tools,
+      capabilities: this.capabilities,
+      instructions: this.instructions,
+      serverInfo: this.serverInfo,
+      prints: this.#definitions.prints,
+      changed: this.changed,
+      listedAt: this.listedAt ?? new Date().toISOString(),
+    };
+    await replaceFile(this.#file, JSON.stringify(known)).catch(() => {});
+  }
+
+  async #filledIn(): Promise<ServerConfig> {
+    const all = async <T>(value: T): Promise<T> => {
+      if (typeof value === 'string') return (await this.#deps.fillIn(value)) as T;
+      if (Array.isArray(value)) return (await Promise.all(value.map(all))) as T;
+      if (!isObject(value)) return value;
+      return Object.fromEntries(await Promise.all(Object.entries(value).map(async ([key, each]) => [key, await all(each)]))) as T;
+    };
+    return all(this.config);
+  }
+}

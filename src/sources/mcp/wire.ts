@@ -1,0 +1,222 @@
+import type { JSONRPCMessage, Transport, TransportSendOptions } from '@modelcontextprotocol/client';
+import type { Progress } from '../../schema/index.ts';
+
+/** An error that the upstream server answered. */
+export class RpcError extends Error {
+  readonly code: number;
+  readonly data: unknown;
+  constructor(code: number, message: string, data?: unknown) {
+    super(message);
+    this.code = code;
+    this.data = data;
+  }
+}
+
+/** The connection ended before the answer came. */
+export class WireClosed extends Error {}
+/** No answer within the time that was given. */
+export class WireTimeout extends Error {}
+
+export interface RequestOptions {
+  timeoutMs: number;
+  signal?: AbortSignal;
+  onProgress?: (progress: Progress) => void;
+  headers?: Record<string, string>;
+}
+
+export interface WireHooks {
+  onNotification(method: string, params: Record<string, unknown>): void;
+  /** Reverse requests of the 2025 era; what it throws becomes the error that the server reads. */
+  onRequest(method: string, params: Record<string, unknown>, signal: AbortSignal): Promise<unknown>;
+}
+
+interface Pending {
+  resolve: (result: Record<string, unknown>) => void;
+  reject: (error: Error) => void;
+  onProgress?: (progress: Progress) => void;
+  restart: () => void;
+}
+
+type Incoming = {
+  id?: string | number;
+  method?: string;
+  params?: Record<string, unknown>;
+  result?: Record<string, unknown>;
+  error?: { code: number; message: string; data?: unknown };
+};
+
+const reverseMethods = new Set(['elicitation/create', 'sampling/createMessage', 'roots/list']);
+/** Far above what the SDK's own counter reaches, so that both can share one connection. */
+const firstId = 1_000_000_000;
+
+/**
+ * A transport that stands between the SDK's client and the real one. The SDK negotiates the era and keeps the
+ * connection; calls go through `request` as they are, so nothing a server says is lost in a schema.
+ */
+export class Wire implements Transport {
+  onmessage?: Transport['onmessage'];
+  onclose?: () => void;
+  onerror?: (error: Error) => void;
+  readonly hasPerRequestStream?: boolean;
+  /** The `_meta` that every request of the 2026 era carries. */
+  envelope: Record<string, unknown> | undefined;
+  readonly #inner: Transport;
+  readonly #hooks: WireHooks;
+  readonly #pending = new Map<number, Pending>();
+  readonly #reverse = new Map<string | number, AbortController>();
+  #nextId = firstId;
+  #isClosed = false;
+
+  constructor(inner: Transport, hooks: WireHooks) {
+    this.#inner = inner;
+    this.#hooks = hooks;
+    this.hasPerRequestStream = (inner as { hasPerRequestStream?: boolean }).hasPerRequestStream;
+  }
+
+  get sessionId(): string | undefined {
+    return this.#inner.sessionId;
+  }
+
+  setProtocolVersion(version: string): void {
+    this.#inner.setProtocolVersion?.(version);
+  }
+
+  async start(): Promise<void> {
+    this.#inner.onmessage = (message) => this.#receive(message);
+    this.#inner.onerror = (error) => this.onerror?.(error);
+    this.#inner.onclose = () => this.#end();
+    await this.#inner.start();
+  }
+
+  send(message: JSONRPCMessage, options?: TransportSendOptions): Promise<void> {
+    return this.#inner.send(message, options);
+  }
+
+  async close(): Promise<void> {
+    await this.#inner.close();
+    this.#end();
+  }
+
+  /** Sends one request as it is and answers its raw result. */
+  request(method: string, params: Record<string, unknown>, options: RequestOptions): Promise<Record<string, unknown>> {
+    if (this.#isClosed) return Promise.reject(new WireClosed('the connection is closed'));
+    options.signal?.throwIfAborted();
+    const id = this.#nextId++;
+    const message = { jsonrpc: '2.0', id, method, params: this.#withMeta(params, options.onProgress ? id : undefined) } as const;
+    const stream = this.hasPerRequestStream ? new AbortController() : undefined;
+    return new Promise((resolve, reject) => {
+      const stop = (error: Error): void => {
+        settle();
+        reject(error);
+        this.#cancel(id, error.message, stream);
+      };
+      const expire = (): void => stop(new WireTimeout(`no answer within ${options.timeoutMs} ms`));
+      let timer = setTimeout(expire, options.timeoutMs);
+      const onAbort = (): void => stop(new DOMException('cancelled', 'AbortError'));
+      const settle = (): void => {
+        clearTimeout(timer);
+        options.signal?.removeEventListener('abort', onAbort);
+        this.#pending.delete(id);
+      };
+      options.signal?.addEventListener('abort', onAbort, { once: true });
+      this.#pending.set(id, {
+        resolve: (result) => (settle(), resolve(result)),
+        reject: (error) => (settle(), reject(error)),
+        onProgress: options.onProgress,
+        restart: () => {
+          clearTimeout(timer);
+          timer = setTimeout(expire, options.timeoutMs);
+        },
+      });
+      this.#inner
+        .send(message, {
+          ...(options.headers && { headers: options.headers }),
+          ...(stream && {
+            requestSignal: stream.signal,
+            onRequestStreamEnd: () => this.#pending.get(id)?.reject(new WireClosed('the stream ended before the answer')),
+          }),
+        })
+        .catch((error: Error) => this.#pending.get(id)?.reject(error));
+    });
+  }
+
+  notify(method: string, params: Record<string, unknown>): Promise<void> {
+    return this.#inner.send({ jsonrpc: '2.0', method, params: this.#withMeta(params) });
+  }
+
+  #withMeta(params: Record<string, unknown>, progressToken?: number): Record<string, unknown> {
+    if (!this.envelope && progressToken === undefined) return params;
+    const own = params['_meta'] as Record<string, unknown> | undefined;
+    return { ...params, _meta: { ...this.envelope, ...own, ...(progressToken !== undefined && { progressToken }) } };
+  }
+
+  #cancel(id: number, reason: string, stream: AbortController | undefined): void {
+    // In the 2026 era a closed stream is the cancellation; before, it takes a notification.
+    if (!this.envelope || !stream) void this.notify('notifications/cancelled', { requestId: id, reason }).catch(() => {});
+    stream?.abort();
+  }
+
+  #receive(message: JSONRPCMessage): void {
+    const { id, method, params, result, error } = message as Incoming;
+    if (method === undefined) {
+      const pending = typeof id === 'number' ? this.#pending.get(id) : undefined;
+      if (!pending) return this.onmessage?.(message);
+      if (error) pending.reject(new RpcError(Number(error.code), String(error.message), error.data));
+      else if (typeof result === 'object' && result !== null) pending.resolve(result);
+      else pending.reject(new RpcError(-32603, 'the server answered neither a result nor an error'));
+      return;
+    }
+    if (id !== undefined && reverseMethods.has(method) && !this.envelope) return void this.#answer(id, method, params ?? {});
+    if (id !== undefined) return this.onmessage?.(message);
+    if (method === 'notifications/progress' && this.#progress(params ?? {})) return;
+    if (method === 'notifications/cancelled') this.#reverse.get(params?.['requestId'] as string | number)?.abort();
+    this.#hooks.onNotification(method, params ?? {});
+    this.onmessage?.(message);
+  }
+
+  #progress(params: Record<string, unknown>): boolean {
+    const pending = this.#pending.get(Number(params['progressToken']));
+    if (!pending) return false;
+    pending.restart();
+    const { progress, total, message } = params;
+    pending.onProgress?.({
+      progress: Number(progress),
+      ...(total !== undefined && { total: Number(total) }),
+      ...(message !== undefined && { message: String(message) }),
+    });
+    return true;
+  }
+
+  async #answer(id: string | number, method: string, params: Record<string, unknown>): Promise<void> {
+    const control = new AbortController();
+    this.#reverse.set(id, control);
+    try {
+      const result = (await this.#hooks.onRequest(method, params, control.signal)) as Record<string, unknown>;
+      await this.#inner.send({ jsonrpc: '2.0', id, result });
+    } catch (error) {
+      const { code, message } = error as RpcError;
+      const answer = { code: typeof code === 'number' ? code : -32603, message: message ?? 'failed' };
+      await this.#inner.send({ jsonrpc: '2.0', id, error: answer }).catch(() => {});
+    } finally {
+      this.#reverse.delete(id);
+    }
+  }
+
+  #end(): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    for (const pending of this.#pending.values()) pending.reject(new WireClosed('the connection was closed'));
+    for (const control of this.#reverse.values()) control.abort();
+    this.onclose?.();
+  }
+}
+
+/** The same over a process; the SDK tells processes from HTTP by these members. */
+export class ProcessWire extends Wire {
+  get pid(): number | null {
+    return null;
+  }
+  get stderr(): null {
+    return null;
+  }
+}
