@@ -23,7 +23,7 @@ export const rooms = {
 /** Files that lie beside the rooms: what each may import. `entry` says where programs lie and may be imported by all. */
 export const roots = {
   main: Object.keys(rooms),
-  cli: ['main', 'doors', 'schema'],
+  cli: ['main', 'doors', 'store', 'schema'],
   client: ['schema'],
   supervisor: ['schema', 'sandbox'],
   'embedded-agent': ['schema', 'agents', 'code'],

@@ -14,6 +14,12 @@ const programs: Programs = {
     };
     return startServer(options);
   },
+  async backup(home, file) {
+    return (await import('./store/index.ts')).backupHome(home, file);
+  },
+  async restore(file, home) {
+    return (await import('./store/index.ts')).restoreHome(file, home);
+  },
 };
 
 // `oubliette tools | head` closes our output early; that is no failure.

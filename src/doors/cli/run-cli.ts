@@ -1,6 +1,7 @@
 import { Command, CommanderError } from 'commander';
 import type { Programs, Setting } from './define.ts';
 import { BadUsage, CommandFailure, Silent } from './failure.ts';
+import { Failure } from '../../schema/index.ts';
 import { harmless, painter, type Terminal } from './output.ts';
 import { addCommands } from './commands/index.ts';
 
@@ -47,7 +48,7 @@ function report(error: unknown, terminal: Terminal, isJson: boolean): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
   const paint = painter(terminal.errors);
   const { code, message, details } =
-    error instanceof CommandFailure
+    error instanceof CommandFailure || error instanceof Failure
       ? error
       : error instanceof BadUsage
         ? { code: 'request.invalid', message: error.message, details: [] }
