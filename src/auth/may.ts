@@ -1,14 +1,6 @@
 import { fail, reaches, type Actor, type Level } from '../schema/index.ts';
 
-/** True when the bundle lies in the actor's reach. */
-export function reachesBundle(actor: Actor, bundleSlug: string): boolean {
-  return !actor.bundles || actor.bundles.includes(bundleSlug);
-}
-
-/** True when the project lies in the actor's reach. */
-export function reachesProject(actor: Actor, projectId: string): boolean {
-  return !actor.projects || actor.projects.includes(projectId);
-}
+export { reachesBundle, reachesProject } from '../schema/index.ts';
 
 /** Throws scope.denied unless the actor's level reaches `need`. */
 export function demandLevel(actor: Actor, need: Level, what: string): void {

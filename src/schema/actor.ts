@@ -23,3 +23,13 @@ export interface Actor {
   /** True for what must never change the catalog, whatever its level (keys granted to sessions). */
   readonly isGranted?: boolean;
 }
+
+/** True when the bundle lies in the actor's reach. */
+export function reachesBundle(actor: Actor, bundleSlug: string): boolean {
+  return !actor.bundles || actor.bundles.includes(bundleSlug);
+}
+
+/** True when the project lies in the actor's reach. */
+export function reachesProject(actor: Actor, projectId: string): boolean {
+  return !actor.projects || actor.projects.includes(projectId);
+}

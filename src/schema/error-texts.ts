@@ -18,6 +18,7 @@ export const sentences = {
   'bundle.managed': 'Bundle {bundle} is managed ({kind}): only isEnabled can be changed.',
   'origin.refused': 'Requests from {origin} are refused. Add it to http.allowedOrigins in config.yaml if it is yours.',
   'remote_config.refused': 'This can be changed only by the command line on the machine itself, or with http.allowRemoteConfig: true.',
+  'file.refused': '{path} leads out of the workspace or is no plain file. Use a path inside it.',
   'route.not_found': 'There is no {method} {path}. See /openapi.json for what there is.',
   'bundle.not_found': 'There is no bundle {ref}.',
   'tool.not_found': 'There is no tool {ref}.',

@@ -31,6 +31,7 @@ export const catalogue = {
   'bundle.managed': request(403),
   'origin.refused': request(403),
   'remote_config.refused': request(403),
+  'file.refused': request(403),
   'route.not_found': request(404, -32601),
   'bundle.not_found': request(404),
   'tool.not_found': request(404, -32602),

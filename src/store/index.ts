@@ -1,9 +1,12 @@
 // Files, locks and SQLite behind small async interfaces, one implementation per engine. May import: schema.
 export * from './asks.ts';
 export * from './backup.ts';
+export * from './blobs.ts';
 export * from './events.ts';
 export * from './files.ts';
 export * from './home.ts';
 export * from './lock.ts';
+export * from './projects.ts';
+export * from './sessions.ts';
 export * from './sqlite.ts';
 export * from './tokens.ts';

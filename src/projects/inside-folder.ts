@@ -1,0 +1,112 @@
+import { constants } from 'node:fs';
+import { lstat, open, readlink, type FileHandle } from 'node:fs/promises';
+import { fail } from '../schema/index.ts';
+
+const maxLinks = 20;
+/** Where the workspace lies for the agent that made the links in it. */
+const insidePath = '/workspace';
+const folderFlags = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
+
+/** A place below a folder: an open handle on its parent, and its name there (undefined for the folder itself). */
+export interface Place {
+  parent: FileHandle;
+  name: string | undefined;
+  /** A path that cannot be redirected while the handle is open. */
+  path: string;
+}
+
+/** Splits a path of a request; throws request.invalid for what no file can be called, file.refused for `..`. */
+export function splitPath(path: string): string[] {
+  if (path.includes('\0')) throw fail('request.invalid', { reason: 'a path cannot hold a NUL character' });
+  if (Buffer.byteLength(path) > 4096) throw fail('request.invalid', { reason: 'the path is longer than 4096 bytes' });
+  const parts = path.split('/').filter((part) => part !== '' && part !== '.');
+  for (const part of parts) {
+    if (part === '..') throw fail('file.refused', { path });
+    if (Buffer.byteLength(part) > 255) throw fail('request.invalid', { reason: 'a file name is longer than 255 bytes' });
+  }
+  return parts;
+}
+
+/**
+ * Walks from handle to handle, so that an agent that swaps folders for links at the same moment gains nothing.
+ * Links are followed by hand and only inside the folder; file.refused for those that lead out, file.not_found
+ * where nothing is.
+ */
+export async function walkTo(root: string, parts: readonly string[], options: { makeParents?: (path: string) => Promise<void> } = {}): Promise<Place> {
+  let names = [...parts];
+  for (let links = 0; links <= maxLinks; links++) {
+    const found = await walkOnce(root, names, options);
+    if (!('redirect' in found)) return found;
+    names = found.redirect;
+  }
+  throw fail('file.refused', { path: parts.join('/') });
+}
+
+async function walkOnce(root: string, names: string[], options: { makeParents?: (path: string) => Promise<void> }): Promise<Place | { redirect: string[] }> {
+  let parent = await open(root, folderFlags);
+  try {
+    for (const [index, name] of names.entries()) {
+      const path = inFolder(parent, name);
+      const target = await linkTarget(path);
+      if (target !== undefined) {
+        await parent.close();
+        return { redirect: [...resolveLink(names.slice(0, index), target), ...names.slice(index + 1)] };
+      }
+      if (index === names.length - 1) return { parent, name, path };
+      const next = await openFolder(path, options);
+      await parent.close();
+      parent = next;
+    }
+    return { parent, name: undefined, path: `/proc/self/fd/${parent.fd}` };
+  } catch (error) {
+    await parent.close().catch(() => {});
+    throw named(error, names.join('/'));
+  }
+}
+
+/** The path of an entry as seen through an open handle: the kernel resolves the handle, not the name above it. */
+export function inFolder(folder: FileHandle, name: string): string {
+  return `/proc/self/fd/${folder.fd}/${name}`;
+}
+
+export function openFolderAt(path: string): Promise<FileHandle> {
+  return open(path, folderFlags);
+}
+
+async function openFolder(path: string, options: { makeParents?: (path: string) => Promise<void> }): Promise<FileHandle> {
+  try {
+    return await open(path, folderFlags);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT' || !options.makeParents) throw error;
+    await options.makeParents(path);
+    return open(path, folderFlags);
+  }
+}
+
+async function linkTarget(path: string): Promise<string | undefined> {
+  try {
+    return (await lstat(path)).isSymbolicLink() ? await readlink(path) : undefined;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+function resolveLink(at: string[], target: string): string[] {
+  const isAbsolute = target.startsWith('/');
+  if (isAbsolute && target !== insidePath && !target.startsWith(`${insidePath}/`)) throw fail('file.refused', { path: [...at, '->', target].join(' ') });
+  const result = isAbsolute ? [] : [...at];
+  for (const part of (isAbsolute ? target.slice(insidePath.length) : target).split('/')) {
+    if (part === '' || part === '.') continue;
+    if (part !== '..') result.push(part);
+    else if (result.pop() === undefined) throw fail('file.refused', { path: target });
+  }
+  return result;
+}
+
+function named(error: unknown, path: string): unknown {
+  const code = (error as NodeJS.ErrnoException).code;
+  if (code === 'ENOENT' || code === 'ENOTDIR') return fail('file.not_found', { ref: path }, { cause: error });
+  if (code === 'ELOOP') return fail('file.refused', { path }, { cause: error });
+  return error;
+}

@@ -1,0 +1,107 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { mkdir, mkdtemp, readFile, readdir, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, test } from 'node:test';
+import { extract } from 'tar-stream';
+import type { Failure } from '../schema/index.ts';
+import { archive, readPlace, removePlace, writePlace } from './index.ts';
+
+let outer: string;
+let root: string;
+beforeEach(async () => {
+  outer = await mkdtemp(join(tmpdir(), 'oub-files-'));
+  root = join(outer, 'workspace');
+  await mkdir(root);
+  await writeFile(join(outer, 'secret.txt'), 'secret');
+});
+afterEach(() => rm(outer, { recursive: true }));
+
+const code = (expected: string) => (error: Failure) => error.code === expected;
+async function* bytes(...chunks: string[]): AsyncGenerator<Buffer> {
+  for (const chunk of chunks) yield Buffer.from(chunk);
+}
+async function textOf(path: string): Promise<string> {
+  const found = await readPlace(root, path);
+  assert.equal(found.type, 'file');
+  if (found.type !== 'file') return '';
+  const text = await found.handle.readFile('utf8');
+  await found.handle.close();
+  return text;
+}
+
+describe('files of a workspace', () => {
+  test('are written with their folders and read back', async () => {
+    assert.equal((await writePlace(root, 'a/b/c.txt', bytes('he', 'llo'), 100)).isNew, true);
+    assert.equal(await textOf('a/b/c.txt'), 'hello');
+    assert.equal((await writePlace(root, 'a/b/c.txt', bytes('again'), 100)).isNew, false);
+    const folder = await readPlace(root, 'a');
+    assert.deepEqual(folder.type === 'folder' && folder.entries.map(({ name, type }) => [name, type]), [['b', 'folder']]);
+    const top = await readPlace(root, '');
+    assert.deepEqual(top.type === 'folder' && top.entries.map((entry) => entry.name), ['a']);
+  });
+
+  test('beyond the cap are refused and leave nothing behind', async () => {
+    await assert.rejects(writePlace(root, 'big', bytes('12345', '67890'), 8), code('body.too_large'));
+    assert.deepEqual(await readdir(root), []);
+  });
+
+  test('named .. are refused everywhere', async () => {
+    for (const path of ['..', '../secret.txt', 'a/../../secret.txt', 'a/..'])
+      for (const attempt of [() => readPlace(root, path), () => writePlace(root, path, bytes('x'), 9), () => removePlace(root, path)])
+        await assert.rejects(attempt, code('file.refused'));
+  });
+
+  test('with impossible names are a bad request', async () => {
+    for (const path of ['a\0b', 'x'.repeat(300), 'a/'.repeat(3000)]) await assert.rejects(readPlace(root, path), code('request.invalid'));
+    await assert.rejects(writePlace(root, '', bytes('x'), 9), code('request.invalid'));
+  });
+
+  test('behind links that lead out are refused for reading, writing and removing', async () => {
+    await symlink(outer, join(root, 'out'));
+    await symlink('../secret.txt', join(root, 'file'));
+    await symlink('/etc', join(root, 'etc'));
+    await symlink('loop', join(root, 'loop'));
+    for (const path of ['out/secret.txt', 'file', 'etc/passwd', 'loop']) await assert.rejects(readPlace(root, path), code('file.refused'));
+    for (const path of ['out/new', 'etc/new']) await assert.rejects(writePlace(root, path, bytes('x'), 9), code('file.refused'));
+    await assert.rejects(removePlace(root, 'out/secret.txt'), code('file.refused'));
+    assert.equal(await readFile(join(outer, 'secret.txt'), 'utf8'), 'secret');
+  });
+
+  test('behind links that stay inside are reached, also by the path the agent knows', async () => {
+    await writePlace(root, 'real/x', bytes('inside'), 100);
+    await symlink('real', join(root, 'relative'));
+    await symlink('/workspace/real/x', join(root, 'absolute'));
+    assert.equal(await textOf('relative/x'), 'inside');
+    assert.equal(await textOf('absolute'), 'inside');
+  });
+
+  test('are removed with a link in them, and what the link shows stays', async () => {
+    await mkdir(join(root, 'd/e'), { recursive: true });
+    await symlink(outer, join(root, 'd/e/out'));
+    await removePlace(root, 'd');
+    assert.deepEqual(await readdir(root), []);
+    assert.equal(await readFile(join(outer, 'secret.txt'), 'utf8'), 'secret');
+    await assert.rejects(removePlace(root, 'd'), code('file.not_found'));
+  });
+
+  test('that are pipes do not hold a reader up', async () => {
+    execFileSync('mkfifo', [join(root, 'pipe')]);
+    await assert.rejects(readPlace(root, 'pipe'), code('file.refused'));
+  });
+
+  test('come as one archive without what links show', async () => {
+    await writePlace(root, 'a/one', bytes('1'), 9);
+    await writePlace(root, 'two', bytes('22'), 9);
+    await symlink('../secret.txt', join(root, 'leak'));
+    const seen: Record<string, string> = {};
+    const reading = (await archive(root, '', 1000)).pipe(extract());
+    for await (const entry of reading) {
+      const chunks: Buffer[] = [];
+      for await (const chunk of entry) chunks.push(chunk as Buffer);
+      seen[entry.header.name] = Buffer.concat(chunks).toString();
+    }
+    assert.deepEqual(seen, { a: '', 'a/one': '1', two: '22' });
+  });
+});
