@@ -22,8 +22,9 @@ export const rooms = {
 
 /** Files that lie beside the rooms: what each may import. `entry` says where programs lie and may be imported by all. */
 export const roots = {
-  main: Object.keys(rooms),
-  cli: ['main', 'doors', 'store', 'schema'],
+  main: [...Object.keys(rooms), 'doctor'],
+  doctor: Object.keys(rooms),
+  cli: ['main', 'doctor', 'doors', 'store', 'schema'],
   client: ['schema'],
   supervisor: ['schema', 'sandbox'],
   'embedded-agent': ['schema', 'agents', 'code'],
@@ -64,7 +65,8 @@ const place = (path) => path.split('/')[0].replace(/\.ts$/, '');
 
 // The rooms with one folder per kind have an index.ts in each. What the supervisor needs of schema is a file of its own:
 // its bundle must stay small to start fast.
-const isFrontDoor = (target) => /^(\w+\/index|schema\/supervisor|(doors|sources|agents|sandbox)\/[\w-]+\/index)\.ts$/.test(target);
+const isFrontDoor = (target) =>
+  /^(\w+\/index|schema\/supervisor|(doors|sources|agents|sandbox)\/[\w-]+\/index)\.ts$/.test(target);
 
 function doorRefusal(file, target) {
   const [from, to] = [file, target].map((path) => path.split('/')[1]);

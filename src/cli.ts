@@ -14,6 +14,9 @@ const programs: Programs = {
     };
     return startServer(options);
   },
+  async doctor(options) {
+    return (await import('./doctor.ts')).runDoctor(options);
+  },
   async backup(home, file) {
     return (await import('./store/index.ts')).backupHome(home, file);
   },

@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict';
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { examine } from './doctor.ts';
+import { machineChecks } from './machine-checks.ts';
+
+const home = await mkdtemp(join(tmpdir(), 'oub-doctor-'));
+after(() => rm(home, { recursive: true, force: true }));
+const find = async (name: string, folder = home) =>
+  (await examine(machineChecks(folder))).checks.filter((check) => check.name === name);
+
+test('a check that throws or hangs does not keep the others from speaking', async () => {
+  const report = await examine(
+    [
+      { name: 'fine', look: async () => ({ status: 'ok', text: 'well' }) },
+      { name: 'throws', look: () => Promise.reject(new Error('broken')) },
+      { name: 'hangs', look: () => new Promise(() => {}) },
+      {
+        name: 'many',
+        look: async () => [
+          { status: 'warn', text: 'one' },
+          { status: 'ok', text: 'two' },
+        ],
+      },
+    ],
+    50,
+  );
+  assert.equal(report.ok, false);
+  assert.deepEqual(
+    report.checks.map((check) => [check.name, check.status, check.text]),
+    [
+      ['fine', 'ok', 'well'],
+      ['throws', 'fail', 'broken'],
+      ['hangs', 'fail', 'no answer within 50 ms'],
+      ['many', 'warn', 'one'],
+      ['many', 'ok', 'two'],
+    ],
+  );
+});
+
+test('a home that others may read fails, with the command that mends it', async () => {
+  assert.equal((await find('home'))[0]?.status, 'ok');
+  await writeFile(join(home, 'admin.token'), 'oub_x', { mode: 0o600 });
+  await chmod(join(home, 'admin.token'), 0o644);
+  const [finding] = await find('home');
+  assert.equal(finding?.status, 'fail');
+  assert.equal(finding?.advice, `chmod go= ${join(home, 'admin.token')}`);
+  await rm(join(home, 'admin.token'));
+});
+
+test('a damaged database is named, a missing home is no failure', async () => {
+  assert.equal((await find('home', join(home, 'nowhere')))[0]?.status, 'warn');
+  await writeFile(join(home, 'state.db'), 'this is no database, and it is long enough to be looked at', {
+    mode: 0o600,
+  });
+  assert.equal((await find('state'))[0]?.status, 'fail');
+});
+
+test('a server.json of a server that is gone is a warning', async () => {
+  assert.equal((await find('server'))[0]?.text, 'not running');
+  await writeFile(join(home, 'server.json'), JSON.stringify({ pid: 1, url: 'http://127.0.0.1:9' }));
+  assert.equal((await find('server'))[0]?.status, 'warn');
+});

@@ -1,0 +1,113 @@
+import { readFile, stat, statfs } from 'node:fs/promises';
+import { freemem } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import type { Check, Finding } from './doctor.ts';
+
+const gigabyte = 2 ** 30;
+
+/** What can be said about the machine and the data folder without any server. */
+export function machineChecks(home: string): Check[] {
+  return [
+    { name: 'node', look: async () => nodeFinding() },
+    { name: 'user', look: async () => userFinding() },
+    { name: 'home', look: () => homeFindings(home) },
+    { name: 'disk', look: () => diskFinding(home) },
+    { name: 'memory', look: async () => memoryFinding() },
+    { name: 'state', look: async () => stateFinding(join(home, 'state.db')) },
+    { name: 'server', look: (signal) => serverFinding(home, signal) },
+  ];
+}
+
+function nodeFinding(): Finding {
+  const isRight = Number(process.versions.node.split('.')[0]) >= 26;
+  return isRight
+    ? { status: 'ok', text: process.version }
+    : {
+        status: 'fail',
+        text: `Node ${process.version} is too old`,
+        advice: 'Start oubliette by its own launcher, which brings Node 26.',
+      };
+}
+
+function userFinding(): Finding {
+  return process.getuid?.() === 0
+    ? {
+        status: 'warn',
+        text: 'runs as root',
+        advice: 'Use a user of its own: packs and MCP servers run with the rights of this one.',
+      }
+    : { status: 'ok', text: 'not root' };
+}
+
+async function homeFindings(home: string): Promise<Finding[]> {
+  const folder = await stat(home).catch(() => undefined);
+  if (!folder)
+    return [
+      { status: 'warn', text: `${home} does not exist yet`, advice: 'The first start makes it: oubliette serve' },
+    ];
+  const findings: Finding[] = [];
+  if (process.platform !== 'win32')
+    for (const name of ['', 'admin.token', 'state.db', 'secret.key', 'packs']) {
+      const path = join(home, name);
+      const found = await stat(path).catch(() => undefined);
+      if (found && (found.mode & 0o077) !== 0)
+        findings.push({ status: 'fail', text: `others may read ${path}`, advice: `chmod go= ${path}` });
+    }
+  return findings.length > 0 ? findings : [{ status: 'ok', text: home }];
+}
+
+async function diskFinding(home: string): Promise<Finding> {
+  const disk = await statfs(home).catch(() => statfs('/'));
+  const free = disk.bavail * disk.bsize;
+  const text = `${(free / gigabyte).toFixed(1)} GB free`;
+  if (free > 2 * gigabyte) return { status: 'ok', text };
+  return {
+    status: free > 0.1 * gigabyte ? 'warn' : 'fail',
+    text,
+    advice: 'Make room: results, blobs and workspaces need some.',
+  };
+}
+
+function memoryFinding(): Finding {
+  const free = process.availableMemory?.() ?? freemem();
+  const text = `${(free / gigabyte).toFixed(1)} GB free`;
+  return free > gigabyte / 2
+    ? { status: 'ok', text }
+    : { status: 'warn', text, advice: 'Sandboxes and programs need memory of their own.' };
+}
+
+async function stateFinding(file: string): Promise<Finding> {
+  if (!(await stat(file).catch(() => undefined))) return { status: 'ok', text: 'no state yet' };
+  const db = new DatabaseSync(file, { readOnly: true, timeout: 2000 });
+  try {
+    const row = db.prepare('PRAGMA quick_check(1)').get() as { quick_check: string };
+    if (row.quick_check === 'ok') return { status: 'ok', text: 'state.db is sound' };
+    return {
+      status: 'fail',
+      text: `state.db is damaged: ${row.quick_check}`,
+      advice: 'Stop the server and restore a backup: oubliette restore FILE',
+    };
+  } finally {
+    db.close();
+  }
+}
+
+async function serverFinding(home: string, signal: AbortSignal): Promise<Finding> {
+  const text = await readFile(join(home, 'server.json'), 'utf8').catch(() => undefined);
+  if (text === undefined) return { status: 'ok', text: 'not running' };
+  const { url, pid } = JSON.parse(text) as { url: string; pid: number };
+  try {
+    const response = await fetch(`${url}/ready`, { signal });
+    const body = (await response.json()) as { status: string; reasons?: string[] };
+    return response.ok
+      ? { status: 'ok', text: `ready at ${url} (pid ${pid})` }
+      : { status: 'warn', text: `running at ${url}, but not ready: ${(body.reasons ?? [body.status]).join(', ')}` };
+  } catch {
+    return {
+      status: 'warn',
+      text: `server.json names ${url} (pid ${pid}), but nothing answers there`,
+      advice: 'Start it again: oubliette serve',
+    };
+  }
+}
