@@ -2,6 +2,7 @@
 export * from './actor.ts';
 export * from './bundle.ts';
 export * from './call.ts';
+export * from './check.ts';
 export * from './config.ts';
 export * from './content.ts';
 export * from './errors.ts';

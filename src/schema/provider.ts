@@ -6,6 +6,8 @@ import type { ToolLimits } from './tool.ts';
 /** A tool that code offers: a built-in, a pack's export, or a proxied server's tool. */
 export interface OfferedTool {
   slug: string;
+  /** Only `run` has a name without its bundle's. */
+  name?: string;
   version?: string;
   displayName?: string;
   description: string;

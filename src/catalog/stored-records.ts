@@ -1,0 +1,144 @@
+import type { Tool } from '../schema/index.ts';
+import { kindOf, parseBundle, parseTool, toolPath, type BundleFile, type ToolFile } from './stored-files.ts';
+import { OrderedSummaries, type ToolSummary } from './tool-summary.ts';
+
+export interface FileStamp {
+  mtimeMs: number;
+  size: number;
+}
+
+export type Change =
+  | { kind: 'tool'; summary: ToolSummary; whole?: ToolFile }
+  | { kind: 'tool-gone'; summary: ToolSummary }
+  | { kind: 'bundle'; id: string };
+
+/** What the catalog's files say, in memory. Knows nothing of the disk: others bring the texts. */
+export class StoredRecords {
+  readonly bundles = new Map<string, BundleFile>();
+  readonly ordered = new OrderedSummaries();
+  /** Files that cannot be read, by path, with the reason. */
+  readonly corrupt = new Map<string, string>();
+  readonly #byPath = new Map<string, ToolSummary>();
+  readonly #byId = new Map<string, ToolSummary>();
+  readonly #byName = new Map<string, ToolSummary[]>();
+  readonly #perBundle = new Map<string, number>();
+  readonly #bundleStamps = new Map<string, FileStamp>();
+
+  /** Takes in a file's text; what is damaged is noted and hides nothing else. */
+  take(path: string, text: string, stamp: FileStamp): Change | undefined {
+    const of = kindOf(path);
+    if (!of) return undefined;
+    this.corrupt.delete(path);
+    try {
+      if (of.kind === 'bundle') {
+        this.bundles.set(of.bundleID, parseBundle(text, of.bundleID));
+        this.#bundleStamps.set(path, stamp);
+        return { kind: 'bundle', id: of.bundleID };
+      }
+      const whole = parseTool(text, path, of.bundleID);
+      const summary = summarise(whole, path, stamp);
+      this.takeSummary(summary);
+      return { kind: 'tool', summary, whole };
+    } catch (error) {
+      const gone = this.forget(path);
+      this.corrupt.set(path, error instanceof Error ? error.message : String(error));
+      return gone;
+    }
+  }
+
+  /** Takes in what a cache remembered of a tool file. With `inBulk` the order is made later by `settle`. */
+  takeSummary(summary: ToolSummary, inBulk = false): void {
+    const path = summary.file!.path;
+    const old = this.#byPath.get(path);
+    if (old) this.#drop(old, inBulk);
+    this.#byPath.set(path, summary);
+    this.#byId.set(summary.id, summary);
+    const named = this.#byName.get(summary.name);
+    if (named) named.push(summary);
+    else this.#byName.set(summary.name, [summary]);
+    this.#perBundle.set(summary.bundleID, (this.#perBundle.get(summary.bundleID) ?? 0) + 1);
+    if (!inBulk) this.ordered.add(summary);
+  }
+
+  settle(): void {
+    this.ordered.fill([...this.#byPath.values()]);
+  }
+
+  /** The file is gone. */
+  forget(path: string): Change | undefined {
+    this.corrupt.delete(path);
+    const summary = this.#byPath.get(path);
+    if (summary) {
+      this.#byPath.delete(path);
+      this.#drop(summary, false);
+      return { kind: 'tool-gone', summary };
+    }
+    const of = kindOf(path);
+    if (of?.kind !== 'bundle') return undefined;
+    this.#bundleStamps.delete(path);
+    return this.bundles.delete(of.bundleID) ? { kind: 'bundle', id: of.bundleID } : undefined;
+  }
+
+  stampOf(path: string): FileStamp | undefined {
+    return this.#byPath.get(path)?.file ?? this.#bundleStamps.get(path);
+  }
+
+  /** Paths known below one bundle's folder, damaged ones included. */
+  pathsOf(bundleID: string): string[] {
+    const inside = (path: string): boolean => path.startsWith(`${bundleID}/`);
+    return [...this.#byPath.keys(), ...this.#bundleStamps.keys(), ...this.corrupt.keys()].filter(inside);
+  }
+
+  allPaths(): string[] {
+    return [...this.#byPath.keys(), ...this.#bundleStamps.keys(), ...this.corrupt.keys()];
+  }
+
+  byKey(bundleID: string, slug: string, version: string): ToolSummary | undefined {
+    return this.#byPath.get(toolPath(bundleID, slug, version));
+  }
+
+  byId(id: string): ToolSummary | undefined {
+    return this.#byId.get(id);
+  }
+
+  byName(name: string): readonly ToolSummary[] {
+    return this.#byName.get(name) ?? [];
+  }
+
+  countOf(bundleID: string): number {
+    return this.#perBundle.get(bundleID) ?? 0;
+  }
+
+  get toolCount(): number {
+    return this.#byPath.size;
+  }
+
+  #drop(summary: ToolSummary, inBulk: boolean): void {
+    this.#byId.delete(summary.id);
+    const named = this.#byName.get(summary.name)?.filter((each) => each !== summary) ?? [];
+    if (named.length > 0) this.#byName.set(summary.name, named);
+    else this.#byName.delete(summary.name);
+    this.#perBundle.set(summary.bundleID, this.countOf(summary.bundleID) - 1);
+    if (!inBulk) this.ordered.remove(summary);
+  }
+}
+
+export function summarise(tool: ToolFile, path: string, stamp: FileStamp): ToolSummary {
+  return {
+    id: tool.id,
+    slug: tool.slug,
+    version: tool.version,
+    bundleID: tool.bundleID,
+    name: tool.name,
+    type: tool.type,
+    isEnabled: tool.isEnabled,
+    ...(tool.tags?.length && { tags: tool.tags }),
+    createdAt: tool.createdAt,
+    modifiedAt: tool.modifiedAt,
+    file: { path, mtimeMs: stamp.mtimeMs, size: stamp.size },
+  };
+}
+
+export function wholeOf(file: ToolFile): Tool {
+  return { ...file, isBuiltIn: false };
+}

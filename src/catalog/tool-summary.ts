@@ -1,0 +1,71 @@
+import type { Tool } from '../schema/index.ts';
+
+/** What stays in memory of every tool; the rest is read when it is asked for. */
+export interface ToolSummary {
+  id: string;
+  slug: string;
+  version: string;
+  bundleID: string;
+  name: string;
+  type: Tool['type'];
+  isEnabled: boolean;
+  tags?: string[];
+  createdAt: string;
+  modifiedAt: string;
+  /** Set for stored tools: where the whole is. */
+  file?: { path: string; mtimeMs: number; size: number };
+  /** Set for tools that code offers: the whole. */
+  whole?: Tool;
+}
+
+/** The order of the global list: name, newest first, id. */
+export function compareSummaries(a: OrderKey, b: OrderKey): number {
+  if (a.name !== b.name) return a.name < b.name ? -1 : 1;
+  if (a.createdAt !== b.createdAt) return a.createdAt > b.createdAt ? -1 : 1;
+  return a.id < b.id ? -1 : a.id > b.id ? 1 : 0;
+}
+
+export type OrderKey = Pick<ToolSummary, 'name' | 'createdAt' | 'id'>;
+
+/** Summaries kept in list order, so that a page of a large catalog costs no sort. */
+export class OrderedSummaries {
+  #items: ToolSummary[] = [];
+
+  get size(): number {
+    return this.#items.length;
+  }
+
+  /** Replaces all at once; for loading. */
+  fill(items: ToolSummary[]): void {
+    this.#items = items.toSorted(compareSummaries);
+  }
+
+  add(item: ToolSummary): void {
+    this.#items.splice(this.#placeOf(item), 0, item);
+  }
+
+  remove(item: ToolSummary): void {
+    const at = this.#placeOf(item);
+    if (this.#items[at]?.id === item.id) this.#items.splice(at, 1);
+  }
+
+  /** All after `key` (from the start without one), in order. */
+  *after(key?: OrderKey): Generator<ToolSummary> {
+    const items = this.#items;
+    let at = key ? this.#placeOf(key) : 0;
+    const first = items[at];
+    if (key && first && compareSummaries(first, key) === 0) at++;
+    for (; at < items.length; at++) yield items[at]!;
+  }
+
+  #placeOf(key: OrderKey): number {
+    let low = 0;
+    let high = this.#items.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (compareSummaries(this.#items[middle]!, key) < 0) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+}
