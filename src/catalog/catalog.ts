@@ -10,7 +10,7 @@ import {
   type Tool,
   type ToolBody,
 } from '../schema/index.ts';
-import { createFile, makeFolder, removeFile, replaceFile, type Database, type Home } from '../store/index.ts';
+import { makeFolder, removeFile, stageFile, type Database, type Home } from '../store/index.ts';
 import { OfferedCatalog, type OfferedEntry } from './offered-catalog.ts';
 import { StoredCatalog, switchesPath } from './stored-catalog.ts';
 import {
@@ -249,40 +249,44 @@ export class Catalog {
   /** Stores a new tool version; the file system itself decides who was first. */
   async createTool(bundleID: string, slug: string, version: string, body: ToolBody): Promise<Tool> {
     const path = toolPath(bundleID, slug, version);
-    return this.#stored.change({
-      paths: [path],
-      apply: async () => {
-        const bundle = this.#storedBundle(bundleID);
-        this.#demandEnabled(bundle);
-        const name = this.#stored.records.byKey(bundleID, slug, version)?.name ?? this.#nameFor(bundle, slug);
-        const now = new Date().toISOString();
-        const file: ToolFile = {
-          schemaVersion,
-          id: newUuid(),
-          bundleID,
-          slug,
-          version,
-          name,
-          ...body,
-          createdAt: now,
-          modifiedAt: now,
-        };
-        const text = toText(file);
-        if (!(await createFile(this.#path(path), text))) {
-          const reason = this.#stored.records.corrupt.get(path);
-          if (reason !== undefined) throw fail('tool.corrupt', { ref: `${slug} version ${version}`, reason });
-          throw fail('tool.exists', { slug, version });
-        }
-        await this.#stored.took(path, text);
-        return { ...file, isBuiltIn: false };
-      },
-    });
+    const bundle = this.#storedBundle(bundleID);
+    this.#demandEnabled(bundle);
+    const now = new Date().toISOString();
+    const about = { schemaVersion, id: newUuid(), bundleID, slug, version };
+    const file: ToolFile = { ...about, name: this.#nameFor(bundle, slug), ...body, createdAt: now, modifiedAt: now };
+    const text = toText(file);
+    // Written and synced before the lock is taken, so that writers wait for each other's rename only.
+    const staged = await stageFile(this.#options.home.catalog, text);
+    try {
+      return await this.#stored.change({
+        paths: [path],
+        apply: async () => {
+          const current = this.#storedBundle(bundleID);
+          this.#demandEnabled(current);
+          if (this.#nameFor(current, slug) !== file.name) throw fail('name.taken', { name: file.name, owner: current.slug });
+          if (!(await staged.create(this.#path(path)))) throw this.#whyTaken(path, slug, version);
+          await this.#stored.took(path, text);
+          return { ...file, isBuiltIn: false };
+        },
+      });
+    } catch (error) {
+      await staged.discard();
+      throw error;
+    }
+  }
+
+  #whyTaken(path: string, slug: string, version: string): Error {
+    const reason = this.#stored.records.corrupt.get(path);
+    return reason === undefined
+      ? fail('tool.exists', { slug, version })
+      : fail('tool.corrupt', { ref: `${slug} version ${version}`, reason });
   }
 
   /** A tool's name is made once: other versions of the slug keep it, also when the bundle's slug changed since. */
   #nameFor(bundle: BundleFile, slug: string): string {
+    const sibling = this.#stored.records.nameOf(bundle.id, slug);
+    if (sibling !== undefined) return sibling;
     const name = toolName(bundle.slug, slug);
-    if (name === 'run') throw fail('name.taken', { name, owner: 'code mode' });
     const owner = this.named(name).find((each) => each.bundleID !== bundle.id || each.slug !== slug);
     if (owner) throw fail('name.taken', { name, owner: `${this.bundle(owner.bundleID)?.slug ?? 'a bundle'}/${owner.slug}` });
     return name;
@@ -346,7 +350,7 @@ export class Catalog {
 
   async #replace(path: string, file: object): Promise<void> {
     const text = toText(file);
-    await replaceFile(this.#path(path), text);
+    await (await stageFile(this.#options.home.catalog, text)).replace(this.#path(path));
     await this.#stored.took(path, text);
   }
 

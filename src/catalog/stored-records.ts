@@ -22,6 +22,8 @@ export class StoredRecords {
   readonly #byId = new Map<string, ToolSummary>();
   readonly #byName = new Map<string, ToolSummary[]>();
   readonly #perBundle = new Map<string, number>();
+  /** Name and number of versions by bundle and slug. */
+  readonly #slugs = new Map<string, { name: string; versions: number }>();
   readonly #bundleStamps = new Map<string, FileStamp>();
 
   /** Takes in a file's text; what is damaged is noted and hides nothing else. */
@@ -56,6 +58,9 @@ export class StoredRecords {
     const named = this.#byName.get(summary.name);
     if (named) named.push(summary);
     else this.#byName.set(summary.name, [summary]);
+    const slugKey = `${summary.bundleID}/${summary.slug}`;
+    const versions = (this.#slugs.get(slugKey)?.versions ?? 0) + 1;
+    this.#slugs.set(slugKey, { name: summary.name, versions });
     this.#perBundle.set(summary.bundleID, (this.#perBundle.get(summary.bundleID) ?? 0) + 1);
     if (!inBulk) this.ordered.add(summary);
   }
@@ -105,6 +110,11 @@ export class StoredRecords {
     return this.#byName.get(name) ?? [];
   }
 
+  /** The name that other versions of a slug carry. */
+  nameOf(bundleID: string, slug: string): string | undefined {
+    return this.#slugs.get(`${bundleID}/${slug}`)?.name;
+  }
+
   countOf(bundleID: string): number {
     return this.#perBundle.get(bundleID) ?? 0;
   }
@@ -118,6 +128,9 @@ export class StoredRecords {
     const named = this.#byName.get(summary.name)?.filter((each) => each !== summary) ?? [];
     if (named.length > 0) this.#byName.set(summary.name, named);
     else this.#byName.delete(summary.name);
+    const slugKey = `${summary.bundleID}/${summary.slug}`;
+    const slug = this.#slugs.get(slugKey);
+    if (slug && --slug.versions === 0) this.#slugs.delete(slugKey);
     this.#perBundle.set(summary.bundleID, this.countOf(summary.bundleID) - 1);
     if (!inBulk) this.ordered.remove(summary);
   }

@@ -1,2 +1,6 @@
 // Permit, validate, run, bound, record; and every change to the catalog: the only way in. May import: schema, store, auth, catalog, sources, observe.
-export type { Gate, ToolRef } from './gate.ts';
+export { callGate } from './call-gate.ts';
+export { catalogGate, type CatalogGate, type ToolKey } from './catalog-gate.ts';
+export type { Gate, KeepLarge, Sources, ToolRef } from './gate.ts';
+export { lists, type FindTools, type Lists, type Match, type Page } from './lists.ts';
+export { ToolViews } from './tool-views.ts';

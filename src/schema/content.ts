@@ -17,3 +17,14 @@ export interface ToolResult {
   /** Opaque `_meta` of a proxied answer, passed on to MCP clients. */
   meta?: Record<string, unknown>;
 }
+
+const brand = Symbol('tool result');
+
+/** Marks an answer as a whole ToolResult, so that a handler can hand back content blocks instead of a plain value. */
+export function toolResult(result: ToolResult): ToolResult {
+  return Object.defineProperty(result, brand, { value: true });
+}
+
+export function isToolResult(value: unknown): value is ToolResult {
+  return typeof value === 'object' && value !== null && brand in value;
+}

@@ -20,6 +20,8 @@ export interface CallRecord {
   projectId?: string;
   sessionId?: string;
   outcome: 'ok' | ErrorCode;
+  /** False for what the gate refused: it is audited, but counts in no usage and no statistics. */
+  isDispatched: boolean;
   argsBytes: number;
   resultBytes: number;
   /** Arguments leave the gate only as a keyed hash. */

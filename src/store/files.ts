@@ -2,29 +2,50 @@ import { randomBytes } from 'node:crypto';
 import { link, mkdir, open, rename, unlink, type FileHandle } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
+/** A file that is written and synced under a temporary name, ready to be moved into its place. */
+export interface StagedFile {
+  /** Takes its place unless something is there already (then false): the file system decides who was first. */
+  create(path: string): Promise<boolean>;
+  /** Takes its place whatever is there. */
+  replace(path: string): Promise<void>;
+  discard(): Promise<void>;
+}
+
+/** Writes a temp file next to where it will go; `create` or `replace` is durable after a sync of that folder. */
+export async function stageFile(folder: string, data: string | Uint8Array, mode = 0o600): Promise<StagedFile> {
+  const temp = await writeTemp(folder, data, mode);
+  const discard = (): Promise<void> => unlink(temp).catch(() => {});
+  return {
+    async create(path) {
+      try {
+        await link(temp, path);
+        return true;
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+        throw error;
+      } finally {
+        await discard();
+      }
+    },
+    async replace(path) {
+      await rename(temp, path).catch(async (error: unknown) => {
+        await discard();
+        throw error;
+      });
+    },
+    discard,
+  };
+}
+
 /** Writes the whole file or nothing: temp + fsync + rename + fsync of the folder. */
 export async function replaceFile(path: string, data: string | Uint8Array, mode = 0o600): Promise<void> {
-  const temp = await writeTemp(path, data, mode);
-  try {
-    await rename(temp, path);
-  } catch (error) {
-    await unlink(temp).catch(() => {});
-    throw error;
-  }
+  await (await stageFile(dirname(path), data, mode)).replace(path);
   await syncFolder(dirname(path));
 }
 
-/** As replaceFile, but answers false, changing nothing, when the file exists: the file system decides who was first. */
+/** As replaceFile, but answers false, changing nothing, when the file exists. */
 export async function createFile(path: string, data: string | Uint8Array, mode = 0o600): Promise<boolean> {
-  const temp = await writeTemp(path, data, mode);
-  try {
-    await link(temp, path);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
-    throw error;
-  } finally {
-    await unlink(temp).catch(() => {});
-  }
+  if (!(await (await stageFile(dirname(path), data, mode)).create(path))) return false;
   await syncFolder(dirname(path));
   return true;
 }
@@ -55,9 +76,9 @@ export async function syncFolder(path: string): Promise<void> {
   }
 }
 
-async function writeTemp(path: string, data: string | Uint8Array, mode: number): Promise<string> {
+async function writeTemp(folder: string, data: string | Uint8Array, mode: number): Promise<string> {
   // Not derived from the target's name, which may be as long as the file system allows.
-  const temp = join(dirname(path), `.${randomBytes(9).toString('hex')}.tmp`);
+  const temp = join(folder, `.${randomBytes(9).toString('hex')}.tmp`);
   let handle: FileHandle | undefined;
   try {
     handle = await open(temp, 'wx', mode);

@@ -1,0 +1,4 @@
+// Which bundles and tools exist, in which version, enabled or not; search. May import: schema, store, config.
+export { Catalog, type CatalogChange } from './catalog.ts';
+export { pageTokens, type PageTokens } from './page-token.ts';
+export type { OrderKey, ToolSummary } from './tool-summary.ts';

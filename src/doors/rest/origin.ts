@@ -1,0 +1,43 @@
+import { isIP } from 'node:net';
+import type { FastifyRequest } from 'fastify';
+import { fail, type Settings } from '../../schema/index.ts';
+
+/**
+ * A page of another site can make a browser reach us by a name it controls (DNS rebinding): only our own names
+ * are answered. Throws origin.refused.
+ */
+export function checkHost(request: FastifyRequest, publicUrl: string | undefined): void {
+  const host = hostName(request.headers.host ?? '');
+  if (host === undefined || !isOurs(host, request, publicUrl))
+    throw fail('origin.refused', { origin: `host ${request.headers.host?.slice(0, 100) ?? '(none)'}` });
+}
+
+/** A browser says where a request comes from; nothing but our own pages and listed origins may ask. */
+export function checkOrigin(request: FastifyRequest, http: Settings['http']): void {
+  const { origin } = request.headers;
+  if (origin === undefined || http.allowedOrigins.includes(origin)) return;
+  if (origin === `${request.protocol}://${request.headers.host}`) return;
+  if (http.publicUrl !== undefined && originOf(http.publicUrl) === origin) return;
+  throw fail('origin.refused', { origin: origin.slice(0, 100) });
+}
+
+function isOurs(host: string, request: FastifyRequest, publicUrl: string | undefined): boolean {
+  if (host === 'localhost' || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host)) return true;
+  if (publicUrl !== undefined && hostName(originOf(publicUrl).replace(/^\w+:\/\//, '')) === host) return true;
+  const local = request.socket.localAddress?.replace(/^::ffff:/, '');
+  return isIP(host) !== 0 && host === local;
+}
+
+/** The name without the port; undefined when it is no host at all. */
+function hostName(host: string): string | undefined {
+  const match = /^(?:\[([0-9a-fA-F:.]+)\]|([^:@/\\\s]+))(?::\d{1,5})?$/.exec(host);
+  return (match?.[1] ?? match?.[2])?.toLowerCase();
+}
+
+function originOf(url: string): string {
+  try {
+    return new URL(url).origin;
+  } catch {
+    return '';
+  }
+}

@@ -1,0 +1,61 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify';
+import { fail, type Actor } from '../../schema/index.ts';
+import { pathOf } from './server.ts';
+
+/** Turns a request into whoever asks; throws auth.required or auth.invalid. */
+export type Authenticate = (request: FastifyRequest) => Promise<Actor>;
+
+type Handler = (request: FastifyRequest, reply: FastifyReply, actor: Actor) => Promise<unknown>;
+
+export interface Verb {
+  /** For /openapi.json. */
+  summary: string;
+  body?: object;
+  query?: object;
+  answers?: Record<number, object>;
+  handle: Handler;
+}
+
+const verbs: HTTPMethods[] = ['GET', 'PUT', 'PATCH', 'POST', 'DELETE'];
+
+/** Registers every verb of one path; the others answer 405. All of them need a token. */
+export function resource(
+  app: FastifyInstance,
+  authenticate: Authenticate,
+  url: string,
+  handlers: Partial<Record<'GET' | 'PUT' | 'PATCH' | 'POST' | 'DELETE', Verb>>,
+): void {
+  const params = [...url.matchAll(/:(\w+)/g)].map(([, name]) => name!);
+  for (const method of verbs) {
+    const verb = handlers[method as keyof typeof handlers];
+    if (!verb) {
+      app.route({ method, url, schema: { hide: true }, handler: refuse });
+      continue;
+    }
+    app.route({
+      method,
+      url,
+      exposeHeadRoute: false,
+      schema: {
+        summary: verb.summary,
+        ...(params.length > 0 && { params: paramsSchema(params) }),
+        ...(verb.body && { body: verb.body }),
+        ...(verb.query && { querystring: verb.query }),
+        ...(verb.answers && { response: verb.answers }),
+      },
+      handler: async (request, reply) => verb.handle(request, reply, await authenticate(request)),
+    });
+  }
+}
+
+async function refuse(request: FastifyRequest): Promise<never> {
+  throw fail('method.not_allowed', { method: request.method, path: pathOf(request) });
+}
+
+function paramsSchema(names: string[]): object {
+  return {
+    type: 'object',
+    properties: Object.fromEntries(names.map((name) => [name, { type: 'string' }])),
+    required: names,
+  };
+}

@@ -1,0 +1,99 @@
+import cors from '@fastify/cors';
+import swagger from '@fastify/swagger';
+import fastify, { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import type { Logger } from '../../observe/index.ts';
+import { asFailure, fail, Failure, newId, type Settings } from '../../schema/index.ts';
+import { checkHost, checkOrigin } from './origin.ts';
+
+export interface ServerOptions {
+  settings: () => Settings;
+  version: string;
+  log: Logger;
+  /** Applied to every error text, so that no secret leaves by one. */
+  redact: (text: string) => string;
+}
+
+/** The HTTP server all doors share: named errors, Host and Origin checks, request ids, nothing else. */
+export async function httpServer(options: ServerOptions): Promise<FastifyInstance> {
+  const { settings, version } = options;
+  const app = fastify({
+    logger: false,
+    bodyLimit: settings().http.maxBodyBytes,
+    genReqId: () => newId('req'),
+    routerOptions: { maxParamLength: 2048, ignoreTrailingSlash: false },
+    // Shapes are checked in the gate, in the order of the contract; here they only document.
+    ajv: { customOptions: { strict: false } },
+    forceCloseConnections: 'idle',
+    return503OnClosing: true,
+  });
+  app.setValidatorCompiler(() => () => true);
+  app.setSerializerCompiler(() => (value) => JSON.stringify(value));
+  app.setErrorHandler((error, request, reply) => sendError(error, request, reply, options));
+  app.setNotFoundHandler((request, reply) =>
+    sendError(fail('route.not_found', { method: request.method, path: pathOf(request) }), request, reply, options),
+  );
+  app.addHook('onRequest', async (request) => {
+    checkHost(request, settings().http.publicUrl);
+    checkOrigin(request, settings().http);
+  });
+  await app.register(cors, {
+    delegator: (_, answer) =>
+      answer(null, {
+        // CORS is for bearer use only: cookies never cross origins.
+        origin: settings().http.allowedOrigins,
+        credentials: false,
+        strictPreflight: false,
+        exposedHeaders: ['Mcp-Session-Id', 'Retry-After'],
+        methods: ['GET', 'PUT', 'PATCH', 'POST', 'DELETE'],
+      }),
+  });
+  await app.register(swagger, {
+    openapi: {
+      openapi: '3.1.0',
+      info: { title: 'Oubliette', version, description: 'Tools, the agents that use them, and who may do what.' },
+      components: { securitySchemes: { token: { type: 'http', scheme: 'bearer' } } },
+      security: [{ token: [] }],
+    },
+  });
+  return app;
+}
+
+/** Answers any error in the one shape that all of REST has. */
+export function sendError(
+  error: unknown,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { log, redact }: Pick<ServerOptions, 'log' | 'redact'>,
+): FastifyReply {
+  const failure = error instanceof Failure ? error : fromFastify(error as FastifyError, request);
+  if (failure.http >= 500) log.error({ err: failure.cause ?? failure, requestId: request.id, path: pathOf(request) }, failure.message);
+  if (failure.http === 401) void reply.header('WWW-Authenticate', 'Bearer realm="oubliette"');
+  const wait = /in (\d+) s/.exec(failure.message);
+  if (failure.code === 'rate.limited' && wait) void reply.header('Retry-After', wait[1]);
+  return reply
+    .code(failure.http === 200 ? 400 : failure.http)
+    .type('application/json')
+    .send({ error: errorBody(failure, request.id, redact) });
+}
+
+function errorBody(failure: Failure, requestId: string, redact: (text: string) => string): object {
+  const details = failure.details.map(({ path, message }) => ({ path: redact(path), message: redact(message) }));
+  return { code: failure.code, message: redact(failure.message), details, requestId };
+}
+
+function fromFastify(error: FastifyError, request: FastifyRequest): Failure {
+  switch (error.code) {
+    case 'FST_ERR_CTP_BODY_TOO_LARGE':
+      return fail('body.too_large', { limit: request.routeOptions.bodyLimit ?? 0 });
+    case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
+      return fail('media_type.unsupported', { type: request.headers['content-type'] ?? '(none)' });
+    case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
+      return fail('request.invalid', { reason: 'the body is not as long as Content-Length says' });
+  }
+  const status = error.statusCode ?? 500;
+  return status >= 400 && status < 500
+    ? fail('request.invalid', { reason: error.message }, { cause: error })
+    : asFailure(error);
+}
+
+export const pathOf = (request: FastifyRequest): string => request.url.split('?')[0]!.slice(0, 200);

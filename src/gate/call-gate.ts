@@ -1,0 +1,311 @@
+import { performance } from 'node:perf_hooks';
+import { demandLevel } from '../auth/index.ts';
+import type { Catalog } from '../catalog/index.ts';
+import type { Observer } from '../observe/index.ts';
+import {
+  asFailure,
+  compileSchema,
+  fail,
+  Failure,
+  isDispatchCode,
+  isObject,
+  newId,
+  reaches,
+  reasonOf,
+  type Actor,
+  type Call,
+  type CallOptions,
+  type CallRecord,
+  type Outcome,
+  type Settings,
+  type ToolResult,
+  type ToolView,
+} from '../schema/index.ts';
+import type { Gate, KeepLarge, ToolRef } from './gate.ts';
+import { RateLimit } from './rate-limit.ts';
+import { isInReach, ToolViews, type Seen } from './tool-views.ts';
+
+export interface CallGateDeps {
+  catalog: Catalog;
+  views: ToolViews;
+  observe: Observer;
+  settings: () => Settings;
+  keepLarge: KeepLarge;
+}
+
+const storedTimeoutMs = 60_000;
+const offeredTimeoutMs = 600_000;
+const maxAnswerBytes = 4 * 1024 * 1024;
+const maxInnerBytes = 16 * 1024 * 1024;
+
+/** Every call of every door and every program goes through `call`, one by one, under its own name. */
+export function callGate({ catalog, views, observe, settings, keepLarge }: CallGateDeps): Gate {
+  const rate = new RateLimit();
+  const listeners = new Set<() => void>();
+  catalog.onChange(() => listeners.forEach((listener) => listener()));
+
+  const find = async (actor: Actor, ref: ToolRef): Promise<Seen> => {
+    const seen = typeof ref === 'string' ? await findByName(ref) : await findVersion(ref);
+    if (!seen || !isInReach(actor, seen.bundle, seen.view.name))
+      throw fail('tool.not_found', { ref: typeof ref === 'string' ? ref : `${ref.slug} version ${ref.version}` });
+    return seen;
+  };
+
+  const findVersion = async (ref: { bundleID: string; slug: string; version: string }): Promise<Seen | undefined> => {
+    const summary = catalog.bundle(ref.bundleID) && catalog.summary(ref.bundleID, ref.slug, ref.version);
+    return summary && views.see(summary);
+  };
+
+  /** The newest version that is switched on; when none is, the newest, so that the refusal can say why. */
+  const findByName = async (name: string): Promise<Seen | undefined> => {
+    let newest: Seen | undefined;
+    for (const summary of catalog.named(name)) {
+      const seen = await views.see(summary);
+      if (seen?.view.isEnabled && seen.bundle.isEnabled) return seen;
+      newest ??= seen;
+    }
+    return newest;
+  };
+
+  const call: Gate['call'] = async (actor, ref, args, options = {}) => {
+    const seen = await find(actor, ref);
+    const requestId = options.requestId ?? newId('req');
+    const begun = begin(actor, seen.view, args, requestId, options);
+    let checked: Record<string, unknown>;
+    try {
+      demandLevel(actor, seen.view.level, seen.view.name);
+      demandEnabled(seen);
+      checked = checkArgs(seen.view, args);
+      spend(options);
+      const perMinute = seen.view.limits?.maxCallsPerMinute;
+      if (perMinute !== undefined) rate.take(seen.view.id, seen.view.name, perMinute);
+    } catch (error) {
+      await begun.record(asFailure(error).code, 0, false);
+      throw error;
+    }
+    return dispatch(actor, seen, checked, { ...options, requestId }, begun);
+  };
+
+  const dispatch = async (
+    actor: Actor,
+    seen: Seen,
+    args: Record<string, unknown>,
+    options: CallOptions & { requestId: string },
+    begun: Begun,
+  ): Promise<Outcome> => {
+    const { view } = seen;
+    const timeoutMs = view.limits?.timeoutMs ?? (seen.bundle.kind === 'stored' ? storedTimeoutMs : offeredTimeoutMs);
+    const deadline = new AbortController();
+    const timer = setTimeout(() => deadline.abort(fail('tool.timeout', { tool: view.name, timeoutMs })), timeoutMs);
+    const cancel = (): void => deadline.abort(fail('tool.cancelled', { tool: view.name }));
+    options.signal?.addEventListener('abort', cancel, { once: true });
+    if (options.signal?.aborted) cancel();
+    try {
+      const inner = innerCall(actor, view, options, deadline.signal);
+      const result = await orAborted(seen.source!.run(view, args, inner), deadline.signal);
+      const outcome = await settle(actor, seen, result, options);
+      await begun.record(outcome.ok ? 'ok' : (outcome.error.code as Failure['code']), sizeOf(outcome), true);
+      return outcome;
+    } catch (error) {
+      const failure = failureOf(error, seen);
+      if (failure.code === 'server.internal') observe.log.error({ err: error, tool: view.name }, 'a tool broke');
+      await begun.record(failure.code, 0, true);
+      if (!isDispatchCode(failure.code) && failure.code !== 'host.not_allowed') throw failure;
+      return { ok: false, error: { code: failure.code, message: failure.message, retryable: failure.retryable } };
+    } finally {
+      clearTimeout(timer);
+      options.signal?.removeEventListener('abort', cancel);
+    }
+  };
+
+  const innerCall = (actor: Actor, tool: ToolView, options: CallOptions & { requestId: string }, signal: AbortSignal): Call => ({
+    actor,
+    tool,
+    requestId: options.requestId,
+    ...(options.parent !== undefined && { parent: options.parent }),
+    ...(options.budget && { budget: options.budget }),
+    signal,
+    list: () => gate.list(actor),
+    invoke: (name, args, inner = {}) =>
+      call(actor, name, args, {
+        ...(options.onProgress && { onProgress: options.onProgress }),
+        ...(options.onLog && { onLog: options.onLog }),
+        ...(options.onClientRequest && { onClientRequest: options.onClientRequest }),
+        ...(options.budget && { budget: options.budget }),
+        ...inner,
+        signal: inner.signal ?? signal,
+        parent: options.requestId,
+      }),
+    progress: (progress) => options.onProgress?.(progress),
+    log: (level, message, fields = {}) => {
+      observe.log[level]({ ...fields, tool: tool.name, requestId: options.requestId }, message);
+      options.onLog?.({ level, logger: tool.name, data: message });
+    },
+    askClient: async (method, params) => {
+      if (!options.onClientRequest) throw fail('not_supported', { what: `${method} (nobody is there to answer it)` });
+      return options.onClientRequest(method, params, signal);
+    },
+  });
+
+  /** Checks and bounds what came back. */
+  const settle = async (actor: Actor, { view }: Seen, result: ToolResult, options: CallOptions): Promise<Outcome> => {
+    const value = result.value === undefined ? null : result.value;
+    if (result.isError) {
+      const message = errorText(result);
+      return { ok: false, error: { code: 'tool.failed', message, retryable: false }, result };
+    }
+    if (view.outputSchema !== undefined) {
+      const checked = compileSchema(view.outputSchema).check(value, '/value');
+      if (!checked.ok) throw fail('output.invalid', { tool: view.name, reason: reasonOf(checked.errors) });
+    }
+    const text = JSON.stringify(value) ?? 'null';
+    const bytes = Buffer.byteLength(text);
+    const cap = view.limits?.maxResponseBytes;
+    if (cap !== undefined && bytes > cap) throw fail('response.too_large', { tool: view.name, limit: cap });
+    if (options.parent !== undefined) {
+      if (bytes > maxInnerBytes) throw fail('response.too_large', { tool: view.name, limit: maxInnerBytes });
+    } else if (!isSelfBounded(view) && bytes > inlineLimit(actor, settings())) {
+      const kept = await keepLarge(actor, value, text);
+      return { ok: true, value: kept, result: { value: kept, ...(result.meta && { meta: result.meta }) } };
+    }
+    return { ok: true, value, result: { ...result, value } };
+  };
+
+  interface Begun {
+    record(outcome: CallRecord['outcome'], resultBytes: number, isDispatched: boolean): Promise<void>;
+  }
+
+  const begin = (actor: Actor, tool: ToolView, args: unknown, requestId: string, options: CallOptions): Begun => {
+    const startedAt = performance.now();
+    const at = new Date().toISOString();
+    const argsText = JSON.stringify(args) ?? '';
+    return {
+      record: (outcome, resultBytes, isDispatched) => {
+        const written = observe.record({
+          requestId,
+          ...(options.parent !== undefined && { parent: options.parent }),
+          at,
+          durationMs: performance.now() - startedAt,
+          name: tool.name,
+          pack: `${tool.bundleSlug}.${tool.slug}`,
+          toolId: tool.id,
+          bundleSlug: tool.bundleSlug,
+          level: tool.level,
+          door: actor.door,
+          principal: actor.principal,
+          ...(actor.tokenId !== undefined && { tokenId: actor.tokenId }),
+          ...(actor.sessionId !== undefined && { sessionId: actor.sessionId }),
+          ...projectOf(actor, args),
+          outcome,
+          isDispatched,
+          argsBytes: Buffer.byteLength(argsText),
+          resultBytes,
+          argsHmac: observe.hmac(argsText),
+        });
+        // Reads are written behind; what changes something is on disk before it is answered.
+        return tool.level === 'read' ? (written.catch(() => {}), Promise.resolve()) : written;
+      },
+    };
+  };
+
+  const gate: Gate = {
+    call,
+    resolve: async (actor, ref) => (await find(actor, ref)).view,
+    async list(actor, filter = {}) {
+      const found: ToolView[] = [];
+      let name: string | undefined;
+      for (const summary of catalog.summaries()) {
+        if (summary.name === name) continue;
+        const bundle = catalog.bundle(summary.bundleID);
+        if (!bundle?.isEnabled || !isInReach(actor, bundle, summary.name)) continue;
+        if (filter.bundleSlug !== undefined && bundle.slug !== filter.bundleSlug) continue;
+        const seen = await views.see(summary);
+        if (!seen?.view.isEnabled || !reaches(actor.level, seen.view.level)) continue;
+        name = summary.name;
+        found.push(seen.view);
+      }
+      return found;
+    },
+    onMenuChange(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+  };
+  return gate;
+}
+
+function demandEnabled({ view, bundle }: Seen): void {
+  if (!bundle.isEnabled) throw fail('bundle.disabled', { bundle: bundle.slug });
+  if (!view.isEnabled)
+    throw fail('tool.disabled', { tool: view.name, reason: view.disabledReason ? ` (${view.disabledReason})` : '' });
+}
+
+function checkArgs(tool: ToolView, args: unknown): Record<string, unknown> {
+  // A door that found no arguments in its body hands in why, so that the order of checks stays the gate's.
+  if (args instanceof Failure) throw args;
+  if (!isObject(args))
+    throw fail('args.invalid', { tool: tool.name, reason: '/args must be an object' }, {
+      details: [{ path: '/args', message: 'must be an object' }],
+    });
+  const checked = compileSchema(tool.argSchema, { defaults: true }).check(args, '/args');
+  if (!checked.ok)
+    throw fail('args.invalid', { tool: tool.name, reason: reasonOf(checked.errors) }, { details: checked.errors });
+  return checked.value as Record<string, unknown>;
+}
+
+/** Inner calls share their program's budget. */
+function spend({ budget }: CallOptions): void {
+  if (!budget) return;
+  if (budget.callsLeft <= 0) throw fail('program.failed', { reason: 'The program made too many calls.' });
+  if (budget.depthLeft <= 0) throw fail('program.failed', { reason: 'Programs are nested too deeply.' });
+  budget.callsLeft--;
+}
+
+async function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  let stop = (): void => {};
+  const aborted = new Promise<never>((_, reject) => {
+    stop = () => reject(signal.reason as Error);
+    if (signal.aborted) stop();
+    signal.addEventListener('abort', stop, { once: true });
+  });
+  try {
+    return await Promise.race([work, aborted]);
+  } finally {
+    signal.removeEventListener('abort', stop);
+  }
+}
+
+/** A tool that threw has failed; only the server's own tools speak with the catalogue's other codes. */
+function failureOf(error: unknown, { isOwn }: Seen): Failure {
+  if (error instanceof Failure) {
+    if (isOwn || isDispatchCode(error.code) || error.code === 'host.not_allowed') return error;
+    return fail('tool.failed', { reason: error.message }, { cause: error });
+  }
+  if (isOwn) return asFailure(error);
+  return fail('tool.failed', { reason: error instanceof Error ? error.message : String(error) }, { cause: error });
+}
+
+function errorText(result: ToolResult): string {
+  const texts = result.content?.flatMap((block) => (block.type === 'text' ? [block.text] : [])) ?? [];
+  if (texts.length > 0) return texts.join('\n');
+  return typeof result.value === 'string' ? result.value : JSON.stringify(result.value);
+}
+
+/** `run` bounds its own text, and a stored result is never stored again. */
+function isSelfBounded(tool: ToolView): boolean {
+  return tool.isBuiltIn && (tool.name === 'run' || tool.name === 'ot_result');
+}
+
+function inlineLimit(actor: Actor, settings: Settings): number {
+  return actor.door === 'mcp' || actor.door === 'socket' ? settings.output.maxInlineBytes : maxAnswerBytes;
+}
+
+function sizeOf(outcome: Outcome): number {
+  return outcome.ok ? Buffer.byteLength(JSON.stringify(outcome.value) ?? '') : Buffer.byteLength(outcome.error.message);
+}
+
+function projectOf(actor: Actor, args: unknown): { projectId?: string } {
+  const named = isObject(args) ? args['project_id'] : undefined;
+  const projectId = typeof named === 'string' ? named : actor.projectId;
+  return projectId === undefined ? {} : { projectId };
+}

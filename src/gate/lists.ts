@@ -1,0 +1,107 @@
+import { reachesBundle } from '../auth/index.ts';
+import type { Catalog, OrderKey, PageTokens } from '../catalog/index.ts';
+import { fail, parseUuid7, type Actor, type Bundle, type ToolView } from '../schema/index.ts';
+import type { ToolViews } from './tool-views.ts';
+
+export interface Page<T> {
+  items: T[];
+  nextPageToken?: string;
+}
+
+export interface ToolFilter {
+  tags: string[];
+  bundleIDs: string[];
+  includeDisabled: boolean;
+}
+export interface BundleFilter {
+  bundleIDs: string[];
+  includeDisabled: boolean;
+}
+export interface SearchFilter {
+  q: string;
+  includeDisabled: boolean;
+}
+
+export interface Match {
+  tier: 'prefix' | 'word' | 'fuzzy';
+  field: 'slug' | 'displayName' | 'tags' | 'description' | 'bundleSlug';
+}
+
+/** Ranked hits for a query, best first. */
+export type FindTools = (query: string) => Promise<({ id: string } & Match)[]>;
+
+export interface Lists {
+  bundles(actor: Actor, filter: BundleFilter, pageSize: number, pageToken?: string): Promise<Page<Bundle & { toolCount: number }>>;
+  tools(actor: Actor, filter: ToolFilter, pageSize: number, pageToken?: string): Promise<Page<ToolView>>;
+  search(actor: Actor, filter: SearchFilter, pageSize: number, pageToken?: string): Promise<Page<ToolView & { match: Match }>>;
+}
+
+/** The pages that REST answers. A token carries the filters it was made with, and they win over other parameters. */
+export function lists(catalog: Catalog, views: ToolViews, tokens: PageTokens, find: FindTools): Lists {
+  return {
+    async bundles(actor, given, pageSize, pageToken) {
+      const state = pageToken ? tokens.read<{ filter: BundleFilter; after: [string, string] }>('bundles', pageToken) : undefined;
+      const filter = state?.filter ?? given;
+      const wanted = new Set(filter.bundleIDs.map((id) => parseUuid7(id) ?? id));
+      const all = catalog
+        .bundles()
+        .filter((each) => reachesBundle(actor, each.slug))
+        .filter((each) => filter.includeDisabled || each.isEnabled)
+        .filter((each) => wanted.size === 0 || wanted.has(each.id))
+        .sort((a, b) => compareBundles([a.modifiedAt, a.id], [b.modifiedAt, b.id]))
+        .filter((each) => !state || compareBundles([each.modifiedAt, each.id], state.after) > 0);
+      const items = all.slice(0, pageSize).map((each) => ({ ...each, toolCount: catalog.countOf(each.id) }));
+      const last = items.at(-1);
+      if (all.length <= pageSize || !last) return { items };
+      return { items, nextPageToken: tokens.make('bundles', { filter, after: [last.modifiedAt, last.id] }) };
+    },
+
+    async tools(actor, given, pageSize, pageToken) {
+      const state = pageToken ? tokens.read<{ filter: ToolFilter; after: OrderKey }>('tools', pageToken) : undefined;
+      const filter = state?.filter ?? given;
+      const wanted = new Set(filter.bundleIDs.map((id) => parseUuid7(id) ?? id));
+      const items: ToolView[] = [];
+      for (const summary of catalog.summaries(state?.after)) {
+        if (wanted.size > 0 && !wanted.has(summary.bundleID)) continue;
+        if (filter.tags.length > 0 && !filter.tags.some((tag) => summary.tags?.includes(tag))) continue;
+        const bundle = catalog.bundle(summary.bundleID);
+        if (!bundle || !reachesBundle(actor, bundle.slug)) continue;
+        if (!filter.includeDisabled && !(bundle.isEnabled && summary.isEnabled)) continue;
+        const seen = await views.see(summary);
+        if (!seen || (!filter.includeDisabled && !seen.view.isEnabled)) continue;
+        if (items.length === pageSize) return { items, nextPageToken: tokens.make('tools', { filter, after: keyOf(items.at(-1)!) }) };
+        items.push(seen.view);
+      }
+      return { items };
+    },
+
+    async search(actor, given, pageSize, pageToken) {
+      const state = pageToken ? tokens.read<{ filter: SearchFilter; after: string }>('search', pageToken) : undefined;
+      const filter = state?.filter ?? given;
+      if (filter.q.trim() === '')
+        throw fail('request.invalid', { reason: 'q is missing: say what to look for' }, { details: [{ path: '/q', message: 'is missing' }] });
+      const hits = await find(filter.q);
+      const items: (ToolView & { match: Match })[] = [];
+      const start = state ? hits.findIndex(({ id }) => id === state.after) + 1 : 0;
+      for (const hit of hits.slice(start)) {
+        const summary = catalog.byId(hit.id);
+        const bundle = summary && catalog.bundle(summary.bundleID);
+        if (!summary || !bundle || !reachesBundle(actor, bundle.slug)) continue;
+        if (!filter.includeDisabled && !(bundle.isEnabled && summary.isEnabled)) continue;
+        const seen = await views.see(summary);
+        if (!seen || (!filter.includeDisabled && !seen.view.isEnabled)) continue;
+        if (items.length === pageSize) return { items, nextPageToken: tokens.make('search', { filter, after: items.at(-1)!.id }) };
+        items.push({ ...seen.view, match: { tier: hit.tier, field: hit.field } });
+      }
+      return { items };
+    },
+  };
+}
+
+const keyOf = ({ name, createdAt, id }: ToolView): OrderKey => ({ name, createdAt, id });
+
+/** Newest change first, then id. */
+function compareBundles(a: readonly [string, string], b: readonly [string, string]): number {
+  if (a[0] !== b[0]) return a[0] > b[0] ? -1 : 1;
+  return a[1] < b[1] ? -1 : a[1] > b[1] ? 1 : 0;
+}

@@ -1,0 +1,19 @@
+import { fail } from '../schema/index.ts';
+
+const minuteMs = 60_000;
+
+/** At most so many calls of one tool in any sixty seconds. */
+export class RateLimit {
+  readonly #calls = new Map<string, number[]>();
+
+  /** Counts a call; throws rate.limited with the seconds to wait when there are too many. */
+  take(toolId: string, toolName: string, maxPerMinute: number, now = Date.now()): void {
+    const recent = (this.#calls.get(toolId) ?? []).filter((at) => at > now - minuteMs);
+    this.#calls.set(toolId, recent);
+    if (recent.length >= maxPerMinute) {
+      const seconds = Math.max(1, Math.ceil((recent[0]! + minuteMs - now) / 1000));
+      throw fail('rate.limited', { tool: toolName, limit: maxPerMinute, seconds });
+    }
+    recent.push(now);
+  }
+}

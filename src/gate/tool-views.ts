@@ -1,0 +1,79 @@
+import { reachesBundle } from '../auth/index.ts';
+import type { Catalog, ToolSummary } from '../catalog/index.ts';
+import type { Observer } from '../observe/index.ts';
+import { higher, type Actor, type Bundle, type Level, type Source, type Tool, type ToolView } from '../schema/index.ts';
+import type { Sources } from './gate.ts';
+
+/** A tool as seen through the gate, with all that decides whether it can be called. */
+export interface Seen {
+  view: ToolView;
+  bundle: Bundle;
+  source: Source | undefined;
+  /** One of the server's own tools: its refusals travel with their own HTTP status. */
+  isOwn: boolean;
+}
+
+/** Code mode itself is always in reach: it can do nothing but call what its actor may call. */
+export const runName = 'run';
+
+/** Puts together what files, offers, sources and records know of a tool. */
+export class ToolViews {
+  readonly #catalog: Catalog;
+  readonly #sources: Sources;
+  readonly #observe: Observer;
+
+  constructor(catalog: Catalog, sources: Sources, observe: Observer) {
+    this.#catalog = catalog;
+    this.#sources = sources;
+    this.#observe = observe;
+  }
+
+  /** Undefined when the bundle is gone or the file broke in the meantime. */
+  async see(summary: ToolSummary): Promise<Seen | undefined> {
+    const bundle = this.#catalog.bundle(summary.bundleID);
+    const tool = await this.#catalog.whole(summary);
+    if (!bundle || !tool) return undefined;
+    const source = this.#sourceOf(tool);
+    const reason = this.#reasonFor(summary, tool, source);
+    const view: ToolView = {
+      ...tool,
+      isEnabled: tool.isEnabled && reason === undefined,
+      bundleSlug: bundle.slug,
+      level: this.#levelOf(tool, source),
+      usage: usageOf(this.#observe, tool.id),
+      ...(reason !== undefined && { disabledReason: reason }),
+    };
+    return { view, bundle, source, isOwn: this.#catalog.offer(bundle.id)?.offer.isOwn ?? false };
+  }
+
+  #sourceOf(tool: Tool): Source | undefined {
+    return this.#sources[tool.type === 'go' ? 'function' : tool.type];
+  }
+
+  #reasonFor(summary: ToolSummary, tool: Tool, source: Source | undefined): string | undefined {
+    if (!source) return `tools of type ${tool.type} cannot run here`;
+    return this.#catalog.offerReason(summary.id) ?? source.disabledReason?.(tool);
+  }
+
+  #levelOf(tool: Tool, source: Source | undefined): Level {
+    const offered = this.#catalog.offerLevel(tool.id);
+    if (offered) return offered;
+    const own = source?.level(tool) ?? 'write';
+    return tool.access ? higher(own, tool.access) : own;
+  }
+}
+
+/** True when the actor may know that this tool exists. */
+export function isInReach(actor: Actor, bundle: Bundle, name: string): boolean {
+  return reachesBundle(actor, bundle.slug) || name === runName;
+}
+
+function usageOf(observe: Observer, toolId: string): ToolView['usage'] {
+  const { callCount, failureCount, lastCalledAt, p50Ms } = observe.usage(toolId);
+  return {
+    callCount,
+    failureCount,
+    ...(lastCalledAt !== undefined && { lastCalledAt }),
+    ...(p50Ms !== undefined && { p50Ms }),
+  };
+}
