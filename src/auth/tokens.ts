@@ -152,8 +152,9 @@ function narrowed(asker: Actor, wish: NewToken): TokenRow {
 }
 
 function cut(have: readonly string[] | undefined, wish: string[] | undefined, what: string): string[] | undefined {
+  // An empty wish is no wish to be narrower: tokens answer [] where they are not narrowed.
+  if (!wish || wish.length === 0) return have && [...have];
   if (!have) return wish;
-  if (!wish) return [...have];
   const beyond = wish.find((each) => !have.includes(each));
   if (beyond !== undefined)
     throw fail('scope.denied', { message: `This token does not reach ${what} ${beyond} and cannot hand it on.` });

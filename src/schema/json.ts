@@ -2,7 +2,7 @@
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 export type JsonObject = { [key: string]: Json };
 /** A JSON Schema as users write it; checked by compiling it. */
-export type JsonSchema = boolean | { [key: string]: unknown };
+export type JsonSchema = boolean | object;
 
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);

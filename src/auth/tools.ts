@@ -1,0 +1,129 @@
+import { Type } from 'typebox';
+import { fail, Level, type BuiltInBundle, type Call } from '../schema/index.ts';
+import type { TokenRow } from '../store/index.ts';
+import type { Tokens } from './tokens.ts';
+
+const strict = { additionalProperties: false };
+const TokenId = Type.Object({ token_id: Type.String({ description: 'Its public id, tok_...' }) }, strict);
+const CreateArgs = Type.Object(
+  {
+    name: Type.String({ minLength: 1, maxLength: 200, description: 'What it is for' }),
+    scope: Type.Unsafe<Level>({ enum: ['read', 'write', 'admin'], description: 'read, write (includes read) or admin' }),
+    projects: Type.Optional(Type.Array(Type.String(), { description: 'Only these projects (ids)' })),
+    bundles: Type.Optional(Type.Array(Type.String(), { description: 'Only these bundles (slugs)' })),
+    ttl_seconds: Type.Optional(Type.Integer({ minimum: 1, maximum: 3_155_760_000, description: 'Seconds until it expires' })),
+    expires_at: Type.Optional(Type.String({ format: 'date-time', description: 'When it expires, instead of ttl_seconds' })),
+  },
+  strict,
+);
+type CreateArgs = Type.Static<typeof CreateArgs>;
+const ListArgs = Type.Object(
+  {
+    page_size: Type.Optional(Type.Integer({ minimum: 1, maximum: 256, default: 100 })),
+    page_token: Type.Optional(Type.String({ description: 'next_page_token of the page before' })),
+  },
+  strict,
+);
+
+/** The server's own `token_*` tools. */
+export function tokenTools(tokens: Tokens): BuiltInBundle {
+  return {
+    slug: 'token',
+    displayName: 'Tokens',
+    description: 'API keys and what they may reach',
+    isOwn: true,
+    tools: [
+      {
+        slug: 'create',
+        description: 'Make an API token. The secret is in this answer and never shown again.',
+        level: 'admin',
+        argSchema: CreateArgs,
+        returns: 'The token with its secret',
+        example: 'token.create(name="ci", scope="read", ttl_seconds=3600)',
+        run: async (args: CreateArgs, call: Call) => {
+          const expiresAt = expiryOf(args);
+          const { secret, row } = await tokens.mint(call.actor, {
+            name: args.name,
+            scope: args.scope,
+            ...(args.projects && { projects: args.projects }),
+            ...(args.bundles && { bundles: args.bundles }),
+            ...(expiresAt && { expiresAt }),
+            // What a session makes ends with it and reaches no further than it.
+            ...(call.actor.isGranted && call.actor.sessionId && call.actor.projectId
+              ? { session: { id: call.actor.sessionId, projectId: call.actor.projectId } }
+              : {}),
+          });
+          return withSecret(row, secret);
+        },
+      },
+      {
+        slug: 'list',
+        description: 'List tokens with their reach, expiry and last use; never their secrets.',
+        level: 'admin',
+        argSchema: ListArgs,
+        returns: 'tokens, next_page_token',
+        example: 'token.list()',
+        run: async (args: { page_size?: number; page_token?: string }, call: Call) => {
+          const size = args.page_size ?? 100;
+          const rows = await tokens.list(call.actor, args.page_token ?? '', size + 1);
+          const page = rows.slice(0, size);
+          return {
+            tokens: page.map(shown),
+            ...(rows.length > size && { next_page_token: page.at(-1)!.id }),
+          };
+        },
+      },
+      {
+        slug: 'revoke',
+        description: 'Revoke a token at once; what it has open is closed.',
+        level: 'admin',
+        argSchema: TokenId,
+        returns: 'id, revoked',
+        example: 'token.revoke(token_id="tok_...")',
+        run: async ({ token_id }: { token_id: string }, call: Call) => {
+          await tokens.revoke(call.actor, token_id);
+          return { id: token_id, revoked: true };
+        },
+      },
+      {
+        slug: 'rotate',
+        description: 'Give a token a new secret; the old one stops at once, what it owns stays its own.',
+        level: 'admin',
+        argSchema: TokenId,
+        returns: 'The token with its new secret',
+        example: 'token.rotate(token_id="tok_...")',
+        run: async ({ token_id }: { token_id: string }, call: Call) => {
+          const { secret, row } = await tokens.rotate(call.actor, token_id);
+          return withSecret(row, secret);
+        },
+      },
+    ],
+  };
+}
+
+function expiryOf({ ttl_seconds, expires_at }: CreateArgs): string | undefined {
+  if (ttl_seconds !== undefined && expires_at !== undefined)
+    throw fail('request.invalid', { reason: 'give ttl_seconds or expires_at, not both' });
+  if (ttl_seconds !== undefined) return new Date(Date.now() + ttl_seconds * 1000).toISOString();
+  return expires_at === undefined ? undefined : new Date(expires_at).toISOString();
+}
+
+function withSecret(row: TokenRow, secret: string): object {
+  const { id, ...rest } = shown(row);
+  return { id, token: secret, ...rest };
+}
+
+function shown(row: TokenRow) {
+  return {
+    id: row.id,
+    name: row.name,
+    scope: row.scope,
+    projects: row.projects ?? [],
+    bundles: row.bundles ?? [],
+    expires_at: row.expiresAt ?? null,
+    created_at: row.createdAt,
+    last_used_at: row.lastUsedAt ?? null,
+    revoked: row.revokedAt !== undefined,
+    ...(row.sessionId && { session_id: row.sessionId }),
+  };
+}

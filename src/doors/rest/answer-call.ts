@@ -1,0 +1,80 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Type } from 'typebox';
+import type { Gate, ToolRef } from '../../gate/index.ts';
+import { asFailure, check, Failure, fail, isObject, parseUuid7, type Actor, type Outcome } from '../../schema/index.ts';
+
+export const CallBody = Type.Object({ args: Type.Object({}, { additionalProperties: true }) }, { additionalProperties: false });
+const CallError = Type.Object({ code: Type.String(), message: Type.String(), retryable: Type.Boolean() });
+export const CallAnswer = Type.Union([
+  Type.Object({ ok: Type.Literal(true), value: Type.Unknown() }),
+  Type.Object({ ok: Type.Literal(false), error: CallError }),
+]);
+
+/** Calls a tool; with `Accept: text/event-stream` progress is streamed before the answer. */
+export async function answerCall(
+  gate: Gate,
+  actor: Actor,
+  ref: ToolRef,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<unknown> {
+  const gone = new AbortController();
+  const onClose = (): void => {
+    if (!reply.raw.writableFinished) gone.abort();
+  };
+  reply.raw.once('close', onClose);
+  const args = argsOf(request.body);
+  const options = { signal: gone.signal, requestId: request.id };
+  if (!wantsStream(request)) return answerOf(await gate.call(actor, lowerCase(ref), args, options));
+  return streamCall(gate, actor, lowerCase(ref), args, options, reply);
+}
+
+async function streamCall(
+  gate: Gate,
+  actor: Actor,
+  ref: ToolRef,
+  args: unknown,
+  options: { signal: AbortSignal; requestId: string },
+  reply: FastifyReply,
+): Promise<FastifyReply> {
+  // A refusal must still be able to choose its status, so the stream opens with the first thing to say.
+  const send = (event: string, data: unknown): void => {
+    if (!reply.raw.headersSent) {
+      reply.hijack();
+      reply.raw.writeHead(200, { 'Content-Type': 'text/event-stream', 'Cache-Control': 'no-store' });
+    }
+    reply.raw.write(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`);
+  };
+  try {
+    const outcome = await gate.call(actor, ref, args, { ...options, onProgress: (progress) => send('progress', progress) });
+    send('result', answerOf(outcome));
+  } catch (error) {
+    if (!reply.raw.headersSent) throw error;
+    const { code, message, retryable } = asFailure(error);
+    send('result', { ok: false, error: { code, message, retryable } });
+  }
+  reply.raw.end();
+  return reply;
+}
+
+const wantsStream = (request: FastifyRequest): boolean =>
+  request.headers.accept?.includes('text/event-stream') ?? false;
+
+const answerOf = (outcome: Outcome): object =>
+  outcome.ok ? { ok: true, value: outcome.value } : { ok: false, error: outcome.error };
+
+/** The arguments, or the Failure that says why the body holds none. */
+function argsOf(body: unknown): unknown {
+  if (isObject(body) && isObject(body['args']) && Object.keys(body).length === 1) return body['args'];
+  try {
+    check(CallBody, body);
+    return fail('request.invalid', { reason: 'the body must be {"args": {...}}' });
+  } catch (error) {
+    return error as Failure;
+  }
+}
+
+function lowerCase(ref: ToolRef): ToolRef {
+  if (typeof ref === 'string') return ref;
+  return { ...ref, bundleID: parseUuid7(ref.bundleID) ?? ref.bundleID };
+}

@@ -1,0 +1,21 @@
+// REST: translates HTTP to the gate and back; knows no policy. May import: schema, gate, auth, observe, log, sessions, projects.
+import type { FastifyInstance } from 'fastify';
+import type { Observer } from '../../observe/index.ts';
+import { bundleRoutes } from './bundles.ts';
+import { statusRoutes } from './status.ts';
+import { toolRoutes, type ToolRouteDeps } from './tools.ts';
+
+export { resource, type Authenticate } from './resource.ts';
+export { httpServer, sendError } from './server.ts';
+
+export interface RestDeps extends ToolRouteDeps {
+  observe: Observer;
+  notReadyBecause: () => string[];
+}
+
+/** Every route of the tools API. */
+export function restRoutes(app: FastifyInstance, deps: RestDeps): void {
+  statusRoutes(app, deps.authenticate, deps.observe, deps.notReadyBecause);
+  bundleRoutes(app, deps.authenticate, deps.catalogGate, deps.lists);
+  toolRoutes(app, deps);
+}

@@ -1,0 +1,120 @@
+// The composition root: builds each room once and wires them. The only file that may import every room.
+import { readFileSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { FastifyRequest } from 'fastify';
+import { ensureAdminToken, tokens, tokenTools } from './auth/index.ts';
+import { Catalog, pageTokens } from './catalog/index.ts';
+import { openConfig } from './config/index.ts';
+import { httpServer, restRoutes } from './doors/rest/index.ts';
+import { packageRoot } from './entry.ts';
+import { callGate, catalogGate, lists, ToolViews, type Sources } from './gate/index.ts';
+import { fail, type Actor, type BuiltInBundle } from './schema/index.ts';
+import { Database, homeKeys, openHome, replaceFile, sqliteTokens } from './store/index.ts';
+import { plainFunctions, plainObserver } from './interim.ts';
+
+export interface ServerOptions {
+  home: string;
+  port: number;
+  host: string;
+  logLevel?: string;
+  packs?: boolean;
+}
+
+export interface RunningServer {
+  url: string;
+  mcpUrl: string;
+  signInUrl: string;
+  close(): Promise<void>;
+}
+
+const { version } = JSON.parse(readFileSync(join(packageRoot, 'package.json'), 'utf8')) as { version: string };
+const reapEveryMs = 3600_000;
+
+/** Starts a server on one home and answers when it is ready; `close` lets running calls finish. */
+export async function startServer(options: ServerOptions): Promise<RunningServer> {
+  const closers: (() => Promise<void> | void)[] = [];
+  try {
+    return await build(options, closers);
+  } catch (error) {
+    await closeAll(closers);
+    throw error;
+  }
+}
+
+async function build(options: ServerOptions, closers: (() => Promise<void> | void)[]): Promise<RunningServer> {
+  const home = await openHome(options.home);
+  const db = new Database(home.stateDb);
+  closers.push(() => db.close());
+  const keyFor = await homeKeys(home.root);
+  const config = await openConfig(home);
+  closers.push(() => config.close());
+  const settings = () => config.current();
+  const observe = plainObserver(keyFor('audit'));
+  closers.push(() => observe.close());
+
+  const tokenStore = await sqliteTokens(db);
+  await ensureAdminToken(home.adminToken, tokenStore);
+  const auth = tokens(tokenStore);
+
+  const builtIns: BuiltInBundle[] = [tokenTools(auth)];
+  const functions = plainFunctions(builtIns);
+  const sources: Sources = { function: functions.source };
+  const catalog = await Catalog.open({
+    home,
+    db,
+    providers: [functions.provider],
+    onCorrupt: (path, reason) => observe.log.warn({ span: 'catalog.corrupt', path, reason }, `${path}: ${reason}`),
+  });
+  closers.push(() => catalog.close());
+  const views = new ToolViews(catalog, sources, observe);
+  const gate = callGate({
+    catalog,
+    views,
+    observe,
+    settings,
+    keepLarge: async (_, __, text) => {
+      throw fail('response.too_large', { tool: 'the tool', limit: text.length });
+    },
+  });
+
+  const reaping = setInterval(() => void catalog.reap().catch(() => {}), reapEveryMs);
+  reaping.unref();
+  closers.push(() => clearInterval(reaping));
+  await catalog.reap();
+
+  const authenticate = (request: FastifyRequest): Promise<Actor> => auth.authenticate(bearerOf(request), 'rest');
+  const app = await httpServer({ settings, version, log: observe.log, redact: (text) => text });
+  restRoutes(app, {
+    authenticate,
+    gate,
+    catalogGate: catalogGate(catalog, views, sources),
+    lists: lists(catalog, views, pageTokens(keyFor('page tokens')), async () => []),
+    observe,
+    notReadyBecause: () => [],
+  });
+  closers.push(() => app.close());
+  await app.listen({ port: options.port, host: options.host });
+
+  const { port } = app.server.address() as { port: number };
+  const shownHost = options.host === '0.0.0.0' || options.host === '::' ? '127.0.0.1' : options.host;
+  const url = settings().http.publicUrl ?? `http://${shownHost.includes(':') ? `[${shownHost}]` : shownHost}:${port}`;
+  const mcpUrl = `${url}/mcp/run`;
+  await replaceFile(
+    home.serverInfo,
+    `${JSON.stringify({ pid: process.pid, port, url, mcpUrl, version, startedAt: new Date().toISOString() })}\n`,
+  );
+  closers.push(() => rm(home.serverInfo, { force: true }));
+  return { url, mcpUrl, signInUrl: `${url}/app`, close: () => closeAll(closers) };
+}
+
+/** Last opened, first closed; one that fails does not keep the others open. */
+async function closeAll(closers: (() => Promise<void> | void)[]): Promise<void> {
+  for (const close of closers.splice(0).reverse()) await Promise.resolve(close()).catch(() => {});
+}
+
+function bearerOf(request: FastifyRequest): string | undefined {
+  const header = request.headers.authorization;
+  if (header === undefined) return undefined;
+  return /^Bearer ([^\s]+)$/i.exec(header)?.[1] ?? '';
+}
