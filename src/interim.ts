@@ -20,7 +20,7 @@ export function plainObserver(key: Buffer): Observer {
 }
 
 export function plainFunctions(bundles: BuiltInBundle[]): { source: Source; provider: BundleProvider } {
-  const handlers = new Map(bundles.flatMap((b) => b.tools.map((t) => [`${b.slug}.${t.slug}`, t] as const)));
+  const handlers = new Map<string, BuiltInBundle["tools"][number]>(bundles.flatMap((b) => b.tools.map((t) => [`${b.slug}.${t.slug}`, t] as const)));
   const funcOf = (tool: { functionImpl?: { func: string }; goImpl?: { func: string } }): string =>
     (tool.functionImpl ?? tool.goImpl)?.func ?? '';
   return {
