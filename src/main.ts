@@ -2,16 +2,16 @@
 import { readFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { FastifyRequest } from 'fastify';
 import { ensureAdminToken, tokens, tokenTools } from './auth/index.ts';
 import { Catalog, pageTokens } from './catalog/index.ts';
 import { openConfig } from './config/index.ts';
-import { httpServer, restRoutes } from './doors/rest/index.ts';
+import { bearerOf, httpServer, restRoutes, type Authenticate } from './doors/rest/index.ts';
 import { packageRoot } from './entry.ts';
 import { callGate, catalogGate, lists, ToolViews, type Sources } from './gate/index.ts';
-import { fail, type Actor, type BuiltInBundle } from './schema/index.ts';
+import { fail, type BuiltInBundle } from './schema/index.ts';
 import { Database, homeKeys, openHome, replaceFile, sqliteTokens } from './store/index.ts';
-import { plainFunctions, plainObserver } from './interim.ts';
+import { plainObserver } from './observe/plain-observer.ts';
+import { plainFunctions } from './sources/builtin/plain-functions.ts';
 
 export interface ServerOptions {
   home: string;
@@ -83,7 +83,7 @@ async function build(options: ServerOptions, closers: (() => Promise<void> | voi
   closers.push(() => clearInterval(reaping));
   await catalog.reap();
 
-  const authenticate = (request: FastifyRequest): Promise<Actor> => auth.authenticate(bearerOf(request), 'rest');
+  const authenticate: Authenticate = (request) => auth.authenticate(bearerOf(request), 'rest');
   const app = await httpServer({ settings, version, log: observe.log, redact: (text) => text });
   restRoutes(app, {
     authenticate,
@@ -111,10 +111,4 @@ async function build(options: ServerOptions, closers: (() => Promise<void> | voi
 /** Last opened, first closed; one that fails does not keep the others open. */
 async function closeAll(closers: (() => Promise<void> | void)[]): Promise<void> {
   for (const close of closers.splice(0).reverse()) await Promise.resolve(close()).catch(() => {});
-}
-
-function bearerOf(request: FastifyRequest): string | undefined {
-  const header = request.headers.authorization;
-  if (header === undefined) return undefined;
-  return /^Bearer ([^\s]+)$/i.exec(header)?.[1] ?? '';
 }

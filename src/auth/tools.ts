@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { fail, Level, type BuiltInBundle, type Call } from '../schema/index.ts';
+import { fail, type BuiltInBundle, type Call, type Level } from '../schema/index.ts';
 import type { TokenRow } from '../store/index.ts';
 import type { Tokens } from './tokens.ts';
 

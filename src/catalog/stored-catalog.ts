@@ -184,7 +184,7 @@ export class StoredCatalog {
       this.#cache.remove([path]);
       this.#options.onCorrupt(path, reason);
     } else if (change?.kind === 'tool' && change.whole) {
-      const { whole, summary } = change;
+      const { whole } = change;
       this.#keep(wholeOf(whole));
       this.#cache.put([{ path, mtimeMs: stamp.mtimeMs, size: stamp.size, text, summary: packSummary(whole) }]);
     }

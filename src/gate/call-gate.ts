@@ -23,7 +23,7 @@ import {
 } from '../schema/index.ts';
 import type { Gate, KeepLarge, ToolRef } from './gate.ts';
 import { RateLimit } from './rate-limit.ts';
-import { isInReach, ToolViews, type Seen } from './tool-views.ts';
+import { isInReach, type Seen, type ToolViews } from './tool-views.ts';
 
 export interface CallGateDeps {
   catalog: Catalog;

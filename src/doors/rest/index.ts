@@ -5,7 +5,7 @@ import { bundleRoutes } from './bundles.ts';
 import { statusRoutes } from './status.ts';
 import { toolRoutes, type ToolRouteDeps } from './tools.ts';
 
-export { resource, type Authenticate } from './resource.ts';
+export { bearerOf, resource, type Authenticate } from './resource.ts';
 export { httpServer, sendError } from './server.ts';
 
 export interface RestDeps extends ToolRouteDeps {

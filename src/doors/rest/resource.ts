@@ -5,6 +5,13 @@ import { pathOf } from './server.ts';
 /** Turns a request into whoever asks; throws auth.required or auth.invalid. */
 export type Authenticate = (request: FastifyRequest) => Promise<Actor>;
 
+/** The bearer token of a request; empty when the header is there but holds none. Never read from the query. */
+export function bearerOf(request: FastifyRequest): string | undefined {
+  const header = request.headers.authorization;
+  if (header === undefined) return undefined;
+  return /^Bearer (\S+)$/i.exec(header)?.[1] ?? '';
+}
+
 type Handler = (request: FastifyRequest, reply: FastifyReply, actor: Actor) => Promise<unknown>;
 
 export interface Verb {
