@@ -10,8 +10,8 @@ import { packageRoot } from './entry.ts';
 import { callGate, catalogGate, lists, ToolViews, type Sources } from './gate/index.ts';
 import { fail, type BuiltInBundle } from './schema/index.ts';
 import { Database, homeKeys, openHome, replaceFile, sqliteTokens } from './store/index.ts';
-import { plainObserver } from './observe/plain-observer.ts';
-import { plainFunctions } from './sources/builtin/plain-functions.ts';
+import { plainObserver } from './observe/index.ts';
+import { plainFunctions } from './sources/builtin/index.ts';
 
 export interface ServerOptions {
   home: string;

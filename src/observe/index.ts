@@ -2,3 +2,4 @@
 export type * from './observer.ts';
 export { doctorTools, examine, type Check, type DoctorReport, type Finding } from './doctor.ts';
 export { machineChecks } from './machine-checks.ts';
+export { plainObserver } from './plain-observer.ts';
