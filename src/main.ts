@@ -11,7 +11,7 @@ import { callGate, catalogGate, lists, ToolViews, type Sources } from './gate/in
 import { fail, type BuiltInBundle } from './schema/index.ts';
 import { Database, homeKeys, openHome, replaceFile, sqliteTokens } from './store/index.ts';
 import { plainObserver } from './observe/index.ts';
-import { plainFunctions } from './sources/builtin/index.ts';
+import { demoTools, functionSource, FunctionRegistry } from './sources/builtin/index.ts';
 
 export interface ServerOptions {
   home: string;
@@ -57,13 +57,13 @@ async function build(options: ServerOptions, closers: (() => Promise<void> | voi
   await ensureAdminToken(home.adminToken, tokenStore);
   const auth = tokens(tokenStore);
 
-  const builtIns: BuiltInBundle[] = [tokenTools(auth)];
-  const functions = plainFunctions(builtIns);
-  const sources: Sources = { function: functions.source };
+  const builtIns: BuiltInBundle[] = [tokenTools(auth), demoTools()];
+  const functions = new FunctionRegistry().add(...builtIns);
+  const sources: Sources = { function: functionSource(functions) };
   const catalog = await Catalog.open({
     home,
     db,
-    providers: [functions.provider],
+    providers: [functions],
     onCorrupt: (path, reason) => observe.log.warn({ span: 'catalog.corrupt', path, reason }, `${path}: ${reason}`),
   });
   closers.push(() => catalog.close());

@@ -1,0 +1,67 @@
+import { createHash } from 'node:crypto';
+import type { BuiltInBundle, OfferedFunction } from '../../schema/index.ts';
+
+const colours = [
+  'red',
+  'orange',
+  'yellow',
+  'green',
+  'teal',
+  'blue',
+  'indigo',
+  'violet',
+  'pink',
+  'brown',
+  'grey',
+  'black',
+];
+const animals = [
+  'ant',
+  'badger',
+  'cat',
+  'dolphin',
+  'eagle',
+  'fox',
+  'goat',
+  'hedgehog',
+  'ibis',
+  'jackal',
+  'koala',
+  'lynx',
+];
+
+/** Two tools without any effect, for first steps and tests: the same text always gives the same word. */
+export function demoTools(): BuiltInBundle {
+  return {
+    slug: 'demo',
+    displayName: 'Demo',
+    description: 'Two harmless tools to try things out with.',
+    tools: [wordTool('foo', 'Foo', 'colour', colours), wordTool('bar', 'Bar', 'animal', animals)],
+  };
+}
+
+function wordTool(slug: string, displayName: string, kind: string, words: readonly string[]): OfferedFunction {
+  return {
+    slug,
+    displayName,
+    description: `Answers a ${kind} word chosen by a hash of the text: the same text always gives the same word.`,
+    tags: ['demo'],
+    level: 'read',
+    isPublic: true,
+    argSchema: {
+      type: 'object',
+      properties: { text: { type: 'string', description: `The text to choose the ${kind} for.` } },
+      required: ['text'],
+      additionalProperties: false,
+    },
+    outputSchema: { type: 'string', enum: [...words] },
+    returns: `A ${kind} word, such as "${words[0]}".`,
+    example: `demo.${slug}(text="hello")`,
+    run: ({ text }: { text: string }) => pick(text, words),
+  };
+}
+
+function pick(text: string, words: readonly string[]): string {
+  const number = createHash('sha256').update(text).digest().readUInt32BE(0);
+  return words[number % words.length] as string;
+}

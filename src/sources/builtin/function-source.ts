@@ -1,0 +1,41 @@
+import { fail, isToolResult, type Source, type Tool } from '../../schema/index.ts';
+import type { FunctionFinder, RegisteredFunction } from './registry.ts';
+
+/** Runs tools of type `function` (and its old name `go`) by looking their function up at every call. */
+export function functionSource(registry: FunctionFinder): Source {
+  return {
+    check(tool) {
+      if (!registry.find(funcOf(tool))?.isPublic)
+        throw fail(
+          'function.unknown',
+          { func: funcOf(tool) },
+          {
+            details: [
+              { path: `/${tool.goImpl ? 'goImpl' : 'functionImpl'}/func`, message: 'is not a public function' },
+            ],
+          },
+        );
+    },
+
+    disabledReason(tool) {
+      return usable(registry, tool) ? undefined : `the function ${funcOf(tool)} does not exist any more`;
+    },
+
+    level: (tool) => registry.find(funcOf(tool))?.level ?? 'write',
+
+    async run(tool, args, call) {
+      const found = usable(registry, tool);
+      if (!found) throw fail('tool.failed', { reason: `The function ${funcOf(tool)} does not exist any more.` });
+      const answer: unknown = await found.run(args, call);
+      return isToolResult(answer) ? answer : { value: answer === undefined ? null : answer };
+    },
+  };
+}
+
+const funcOf = (tool: Tool): string => (tool.functionImpl ?? tool.goImpl)?.func ?? '';
+
+// A stored file may have been written by hand: what is not public stays out of reach for it at every call, not only at PUT.
+function usable(registry: FunctionFinder, tool: Tool): RegisteredFunction | undefined {
+  const found = registry.find(funcOf(tool));
+  return found && (found.isPublic || tool.isBuiltIn) ? found : undefined;
+}
