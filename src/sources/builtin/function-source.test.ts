@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { Failure, toolResult, type Call, type Tool, type ToolView } from '../../schema/index.ts';
+import { type Failure, toolResult, type Call, type Tool, type ToolView } from '../../schema/index.ts';
 import { demoTools, functionSource, FunctionRegistry } from './index.ts';
 
 const registry = new FunctionRegistry().add(demoTools(), {
