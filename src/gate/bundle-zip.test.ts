@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { strToU8, zipSync, type Zippable } from 'fflate';
+import { unzipBundles, zipBundles } from './bundle-zip.ts';
+
+const manifest = strToU8('{"format":1}');
+const bundle = { id: '0198c0de-0000-7000-8000-000000000001', slug: 'first', displayName: 'First', isEnabled: true };
+const tool = { slug: 'shade', version: 'v1.0', displayName: 'Shade', isEnabled: true, type: 'function', argSchema: {} };
+const refused = (files: Zippable | Uint8Array, message: RegExp) =>
+  assert.rejects(unzipBundles(files instanceof Uint8Array ? files : zipSync(files)), {
+    code: 'import.invalid',
+    message,
+  });
+
+test('what is packed comes back as it was, whatever the slugs', async () => {
+  const packed = [
+    { bundle, tools: [tool, { ...tool, version: 'v2' }] },
+    {
+      bundle: { ...bundle, id: '0198c0de-0000-7000-8000-000000000002', slug: '漢字'.repeat(32) },
+      tools: [{ ...tool, slug: '𝒳'.repeat(64) }],
+    },
+  ];
+  assert.deepEqual(await unzipBundles(await zipBundles(packed)), packed);
+});
+
+test('paths that could lead elsewhere are refused', async () => {
+  for (const path of [
+    '../evil.json',
+    '/etc/passwd',
+    'a/../../b/bundle.json',
+    'a\\bundle.json',
+    './bundle.json',
+    'a//bundle.json',
+  ])
+    await refused({ 'oubliette.json': manifest, [path]: strToU8('{}') }, /unsafe path|neither a bundle nor a tool/);
+});
+
+test('servers, packs, tokens and secrets cannot be carried', async () => {
+  for (const path of ['config.yaml', 'packs/evil.ts', 'admin.token', 'state.db', 'first/secret.key'])
+    await refused({ 'oubliette.json': manifest, [path]: strToU8('x') }, /neither a bundle nor a tool/);
+});
+
+test('bombs are stopped while they unpack', async () => {
+  const bomb = new Uint8Array(64 * 2 ** 20);
+  await refused({ 'oubliette.json': manifest, 'first/bundle.json': bomb }, /larger than 4194304 bytes/);
+});
+
+test('too many files are refused', async () => {
+  const files: Zippable = { 'oubliette.json': manifest };
+  for (let i = 0; i <= 100_000; i++) files[`b/tools/t/${i}.json`] = [manifest, { level: 0 }];
+  await refused(files, /more than 100000 files/);
+});
+
+test('what is broken is said with its name', async () => {
+  await refused(strToU8('this is no zip'), /no oubliette\.json/);
+  await refused(new Uint8Array(0), /no oubliette\.json/);
+  await refused({ 'oubliette.json': strToU8('{"format":7}') }, /its format is 7/);
+  await refused(
+    { 'oubliette.json': manifest, 'first/bundle.json': strToU8('{oops') },
+    /first\/bundle\.json is not JSON/,
+  );
+  await refused({ 'oubliette.json': manifest, 'first/bundle.json': strToU8('[]') }, /holds no object/);
+  await refused(
+    { 'oubliette.json': manifest, 'first/tools/x/v1.json': strToU8('{"slug":"x","version":"v1"}') },
+    /belongs to no bundle/,
+  );
+  const whole = zipSync({ 'oubliette.json': manifest, 'first/bundle.json': strToU8(JSON.stringify(bundle)) });
+  await refused(whole.subarray(0, 120), /middle|damaged/);
+});
+
+test('no bytes whatever break the reader', async () => {
+  const whole = zipSync({ 'oubliette.json': manifest, 'first/bundle.json': strToU8(JSON.stringify(bundle)) });
+  const flipped = fc
+    .tuple(fc.nat(whole.length - 1), fc.nat(255))
+    .map(([at, value]) => Object.assign(new Uint8Array(whole), { [at]: value }));
+  await fc.assert(
+    fc.asyncProperty(fc.oneof(fc.uint8Array({ maxLength: 500 }), flipped), async (bytes) => {
+      await unzipBundles(bytes).catch((error: { code?: string }) => assert.equal(error.code, 'import.invalid'));
+    }),
+    { numRuns: 500 },
+  );
+});
