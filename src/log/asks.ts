@@ -41,6 +41,10 @@ export interface Asks {
   askCaller(question: Question & { arguments: unknown; onDisconnect: 'fail' | 'wait' }): Promise<Ask>;
   /** Stores the question and its `permission_request` event in one transaction. */
   askPermission(question: Question & { options: PermissionOption[] }): Promise<Ask>;
+  /** The same inside a transaction that stores more. */
+  askPermissionIn(tx: LogTransaction, question: Question & { options: PermissionOption[] }): Ask;
+  /** All permission requests of a session under their keys, open or not: for whoever goes on after a restart. */
+  permissions(sessionId: string): Promise<{ id: string; key: string }[]>;
   /** Resolves with the outcome, whoever causes it, also after a restart; an abort closes the ask as an error. */
   wait(askId: string, signal?: AbortSignal): Promise<AskOutcome>;
   /** Closes an open ask of this session; ask.not_found for a stranger, ask.closed when late or second. */
@@ -82,17 +86,21 @@ export function asks({ log, tables, presence, reconnectGraceMs }: AsksOptions): 
 
   const room: Asks = {
     async askCaller(question) {
-      const ask = await store('caller_tool', question, question.onDisconnect, question.arguments, (id, deadline) => ({
-        type: 'caller_tool_request', request_id: id, tool: question.tool, arguments: question.arguments, deadline,
-      }));
+      const ask = await log.write((tx) =>
+        storeIn(tx, 'caller_tool', question, question.onDisconnect, question.arguments, (id, deadline) => ({
+          type: 'caller_tool_request', request_id: id, tool: question.tool, arguments: question.arguments, deadline,
+        })),
+      );
       if (ask.isOpen && question.onDisconnect === 'fail') await checkPresence(ask);
       return ask;
     },
-    askPermission(question) {
-      return store('permission', question, 'wait', question.options, (id, deadline) => ({
+    askPermission: (question) => log.write((tx) => room.askPermissionIn(tx, question)),
+    askPermissionIn(tx, question) {
+      return storeIn(tx, 'permission', question, 'wait', question.options, (id, deadline) => ({
         type: 'permission_request', request_id: id, tool: question.tool, options: question.options, deadline,
       }));
     },
+    permissions: (sessionId) => tables.permissions(sessionId),
     async wait(askId, signal) {
       const settled = new Promise<AskOutcome>((resolve) => {
         const set = waiters.get(askId) ?? new Set();
@@ -148,29 +156,26 @@ export function asks({ log, tables, presence, reconnectGraceMs }: AsksOptions): 
   };
   return room;
 
-  async function store(
+  function storeIn(
+    tx: LogTransaction,
     kind: AskRow['kind'],
     question: Question,
     onDisconnect: 'fail' | 'wait',
     payload: unknown,
     event: (id: string, deadline: string) => EventBody,
-  ): Promise<Ask> {
+  ): Ask {
+    const again = question.key === undefined ? undefined : tables.byKeyNow(question.sessionId, question.key);
+    if (again) return asAsk(again);
     const id = newId('ask');
     const deadline = Date.now() + question.timeoutMs;
     const row: AskRow = {
       id, session_id: question.sessionId, kind, owner: question.owner, turn: question.turn, tool: question.tool,
       payload: JSON.stringify(payload ?? null), deadline, on_disconnect: onDisconnect, ask_key: question.key ?? null,
-      event_index: -1, state: 'open', answer: null, timeout_ms: question.timeoutMs,
+      event_index: tx.append(question.sessionId, question.turn, event(id, new Date(deadline).toISOString())),
+      state: 'open', answer: null, timeout_ms: question.timeoutMs,
     };
-    const again = await log.write((tx) => {
-      const found = question.key === undefined ? undefined : tables.byKeyNow(question.sessionId, question.key);
-      if (found) return found;
-      row.event_index = tx.append(question.sessionId, question.turn, event(id, new Date(deadline).toISOString()));
-      tables.insert(row);
-      return undefined;
-    });
-    if (again) return asAsk(again);
-    watchDeadline(row);
+    tables.insert(row);
+    tx.afterCommit(() => watchDeadline(row));
     return asAsk(row);
   }
 

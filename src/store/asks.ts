@@ -36,6 +36,8 @@ const steps = [
 export interface AskTables {
   get(id: string): Promise<AskRow | undefined>;
   open(sessionId: string): Promise<AskRow[]>;
+  /** Permission requests that have a key. */
+  permissions(sessionId: string): Promise<{ id: string; key: string }[]>;
   wasSeen(sessionId: string): Promise<boolean>;
   /** The rest only inside a Writer. */
   byKeyNow(sessionId: string, key: string): AskRow | undefined;
@@ -57,6 +59,12 @@ export async function openAsks(db: Database): Promise<AskTables> {
     },
     async open(sessionId) {
       return openNow(sessionId);
+    },
+    async permissions(sessionId) {
+      return db.all<{ id: string; key: string }>(
+        "SELECT id, ask_key AS key FROM asks WHERE session_id = ? AND kind = 'permission' AND ask_key IS NOT NULL",
+        sessionId,
+      );
     },
     async wasSeen(sessionId) {
       return db.get('SELECT 1 FROM callers_seen WHERE session_id = ?', sessionId) !== undefined;

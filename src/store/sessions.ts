@@ -1,5 +1,13 @@
-import type { CallerDeclaration, SessionStatus } from '../schema/index.ts';
+import type { Actor, CallerDeclaration, Level, SessionStatus } from '../schema/index.ts';
 import type { Database, SqlValue } from './sqlite.ts';
+
+/** What a session's API key may do; made anew for each sandbox, never wider than the asker's token. */
+export interface KeyGrant {
+  scope: Level;
+  bundles?: string[];
+  projects: string[];
+  asker: Actor;
+}
 
 /** A session as it is stored. JSON columns are parsed. */
 export interface SessionRow {
@@ -18,8 +26,12 @@ export interface SessionRow {
   last_turn: number;
   permissions: 'auto' | 'deny' | 'ask';
   caller: CallerDeclaration | null;
+  /** Name of the folder that holds its sockets and its spool; stays for a later resume. */
+  place: string | null;
   /** Its sandbox while it has one. */
   box: { id: string; driver: string } | null;
+  /** The key it was promised, and who promised it. */
+  key_grant: KeyGrant | null;
   spool_offset: number;
   /** The agent driver's own state; changes only together with the events it caused. */
   agent_state: unknown;
@@ -47,12 +59,12 @@ export interface MessageRow {
   state: 'queued' | 'running' | 'done' | 'dropped';
 }
 
-const jsonColumns = ['caller', 'box', 'agent_state', 'error'] as const;
+const jsonColumns = ['caller', 'box', 'key_grant', 'agent_state', 'error'] as const;
 
 const steps = [
   `CREATE TABLE sessions (id TEXT PRIMARY KEY, project_id TEXT NOT NULL, workspace_id TEXT NOT NULL, parent_id TEXT, root_id TEXT NOT NULL,
      depth INTEGER NOT NULL, status TEXT NOT NULL, agent TEXT NOT NULL, model TEXT, owner TEXT NOT NULL, turn INTEGER NOT NULL,
-     last_turn INTEGER NOT NULL, permissions TEXT NOT NULL, caller TEXT, box TEXT, spool_offset INTEGER NOT NULL DEFAULT 0,
+     last_turn INTEGER NOT NULL, permissions TEXT NOT NULL, caller TEXT, place TEXT, box TEXT, key_grant TEXT, spool_offset INTEGER NOT NULL DEFAULT 0,
      agent_state TEXT, error TEXT, input_tokens INTEGER NOT NULL DEFAULT 0, output_tokens INTEGER NOT NULL DEFAULT 0,
      cost_usd REAL NOT NULL DEFAULT 0, reserved_usd REAL NOT NULL DEFAULT 0, node TEXT, wanted TEXT,
      created_at TEXT NOT NULL, updated_at TEXT NOT NULL, active_at INTEGER NOT NULL) STRICT;
