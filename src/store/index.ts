@@ -11,3 +11,5 @@ export * from './projects.ts';
 export * from './sessions.ts';
 export * from './sqlite.ts';
 export * from './tokens.ts';
+export * from './redactor.ts';
+export * from './secrets.ts';

@@ -1,0 +1,146 @@
+import type { Secret } from './secrets.ts';
+
+/** Takes every known secret out of what leaves the program, in each form in which it may have been written. */
+export interface Redactor {
+  text(text: string): string;
+  /** A JSON value with all its strings and keys redacted; the same object when there was nothing to hide. */
+  value<T>(value: T): T;
+  /** For text that comes in pieces: holds back as much as could be the start of a secret. */
+  stream(): RedactedStream;
+  /** A value that is not in the store but just as secret, such as an access token. */
+  add(name: string, value: string): void;
+}
+
+export interface RedactedStream {
+  push(chunk: string): string;
+  end(): string;
+}
+
+interface Compiled {
+  pattern: RegExp;
+  names: Map<string, string>;
+  longest: number;
+}
+
+const mostAdded = 256;
+const shortestForm = 6;
+
+/** Opens a redactor over a source of secrets. Removed and replaced values stay redacted as long as the process lives. */
+export function redactor(source: { version(): number; all(): Pick<Secret, 'name' | 'value'>[] }): Redactor {
+  const values = new Map<string, string>();
+  const added = new Map<string, string>();
+  let compiled: Compiled | undefined;
+  let seenVersion = -1;
+
+  function current(): Compiled | undefined {
+    const version = source.version();
+    if (version === seenVersion) return compiled;
+    seenVersion = version;
+    for (const { name, value } of source.all()) values.set(value, name);
+    compiled = compile([...values, ...added]);
+    return compiled;
+  }
+  const replace = (text: string, { pattern, names }: Compiled): string =>
+    text.replace(pattern, (found) => `[secret:${names.get(found) ?? ''}]`);
+
+  function walk(value: unknown, rules: Compiled): unknown {
+    if (typeof value === 'string') return value.length < shortestForm ? value : replace(value, rules);
+    if (typeof value !== 'object' || value === null) return value;
+    if (Array.isArray(value)) {
+      const next = value.map((each) => walk(each, rules));
+      return next.some((each, index) => each !== value[index]) ? next : value;
+    }
+    let isChanged = false;
+    const entries = Object.entries(value).map(([key, each]) => {
+      const pair = [replace(key, rules), walk(each, rules)] as const;
+      isChanged ||= pair[0] !== key || pair[1] !== each;
+      return pair;
+    });
+    return isChanged ? Object.fromEntries(entries) : value;
+  }
+
+  return {
+    text(text) {
+      const rules = current();
+      return rules ? replace(text, rules) : text;
+    },
+    value<T>(value: T): T {
+      const rules = current();
+      return rules ? (walk(value, rules) as T) : value;
+    },
+    stream() {
+      let held = '';
+      return {
+        push(chunk) {
+          const rules = current();
+          held += chunk;
+          if (!rules) {
+            const all = held;
+            held = '';
+            return all;
+          }
+          // A form that is still incomplete begins behind this point.
+          const safe = Math.max(0, held.length - rules.longest + 1);
+          const { out, from } = replaceBefore(held, safe, rules);
+          held = held.slice(from);
+          return out;
+        },
+        end() {
+          const rules = current();
+          const out = rules ? replace(held, rules) : held;
+          held = '';
+          return out;
+        },
+      };
+    },
+    add(name, value) {
+      if (value.length < 8 || added.has(value)) return;
+      added.set(value, name);
+      for (const oldest of added.keys()) {
+        if (added.size <= mostAdded) break;
+        added.delete(oldest);
+      }
+      for (const each of source.all()) values.set(each.value, each.name);
+      compiled = compile([...values, ...added]);
+    },
+  };
+}
+
+/** Replaces what starts before `safe`; answers the text up to there and where to go on. */
+function replaceBefore(text: string, safe: number, { pattern, names }: Compiled): { out: string; from: number } {
+  let out = '';
+  let from = 0;
+  for (const match of text.matchAll(pattern)) {
+    if (match.index >= safe) break;
+    out += `${text.slice(from, match.index)}[secret:${names.get(match[0]) ?? ''}]`;
+    from = match.index + match[0].length;
+  }
+  const upTo = Math.max(from, safe);
+  return { out: out + text.slice(from, upTo), from: upTo };
+}
+
+function compile(secrets: [value: string, name: string][]): Compiled | undefined {
+  const names = new Map<string, string>();
+  for (const [value, name] of secrets) for (const form of secretForms(value)) if (!names.has(form)) names.set(form, name);
+  if (names.size === 0) return undefined;
+  const forms = [...names.keys()].sort((a, b) => b.length - a.length);
+  return { pattern: new RegExp(forms.map((form) => RegExp.escape(form)).join('|'), 'g'), names, longest: forms[0]?.length ?? 1 };
+}
+
+/** The value itself and how it looks inside base64 (wherever it starts), hex, URLs, forms and JSON. */
+export function secretForms(secret: string): string[] {
+  const value = secret.toWellFormed();
+  const bytes = Buffer.from(value, 'utf8');
+  const hex = bytes.toString('hex');
+  const percent = encodeURIComponent(value);
+  const form = new URLSearchParams([['', value]]).toString().slice(1);
+  const escaped = JSON.stringify(value).slice(1, -1);
+  const forms = [value, hex, hex.toUpperCase(), escaped, JSON.stringify(escaped).slice(1, -1)];
+  for (const text of [percent, form, percent.replaceAll("'", '%27')]) forms.push(text, text.replace(/%[0-9A-F]{2}/g, (each) => each.toLowerCase()));
+  for (let shift = 0; shift < 3; shift++) {
+    const base64 = Buffer.concat([Buffer.alloc(shift), bytes]).toString('base64');
+    const inner = base64.slice(Math.ceil((shift * 8) / 6), Math.floor(((shift + bytes.length) * 8) / 6));
+    forms.push(inner, inner.replaceAll('+', '-').replaceAll('/', '_'));
+  }
+  return [...new Set(forms)].filter((each) => each.length >= shortestForm);
+}

@@ -1,0 +1,99 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, readFile, readdir, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { secretForms } from './redactor.ts';
+import { sqliteSecrets, type SecretStore } from './secrets.ts';
+import { Database } from './sqlite.ts';
+
+const folders: string[] = [];
+const databases: Database[] = [];
+after(async () => {
+  await Promise.all(databases.map((db) => db.close()));
+  await Promise.all(folders.map((folder) => rm(folder, { recursive: true })));
+});
+
+async function folder(): Promise<string> {
+  const made = await mkdtemp(join(tmpdir(), 'oub-secrets-'));
+  folders.push(made);
+  return made;
+}
+async function open(home: string): Promise<SecretStore> {
+  const db = new Database(join(home, 'state.db'));
+  databases.push(db);
+  return sqliteSecrets(db, join(home, 'secret.key'));
+}
+const code = (expected: string) => (error: unknown) => (error as { code?: string }).code === expected;
+
+test('a secret is kept, used and listed without its value', async () => {
+  const secrets = await open(await folder());
+  await secrets.set('API_KEY', 'hunter2hunter2', ['api.example.org']);
+  const used = await secrets.get('API_KEY');
+  assert.deepEqual([used.value, used.hosts], ['hunter2hunter2', ['api.example.org']]);
+  const listed = JSON.stringify(await secrets.list());
+  assert.match(listed, /API_KEY/);
+  assert.doesNotMatch(listed, /hunter2/);
+  assert.equal(await secrets.remove('API_KEY'), true);
+  assert.equal(await secrets.remove('API_KEY'), false);
+  await assert.rejects(secrets.get('API_KEY'), code('secret.missing'));
+});
+
+test('short values, odd names and broken text are refused without repeating the value', async () => {
+  const secrets = await open(await folder());
+  for (const [name, value] of [['A', 'seven77'], ['1A', 'longenough'], ['', 'longenough'], ['a b', 'longenough'], ['A', '\ud800aaaaaaaa'], ['A', 'x'.repeat(20_000)]] as const)
+    await assert.rejects(secrets.set(name, value), (error: Error) => code('request.invalid')(error) && !error.message.includes(value));
+  assert.deepEqual(await secrets.list(), []);
+});
+
+test('no file of the home holds the value in any form, and the key file is private', async () => {
+  const home = await folder();
+  const secrets = await open(home);
+  const value = 'c4n4ry?/+ value "quoted" ü';
+  await secrets.set('CANARY', value);
+  await secrets.rotateKey();
+  for (const name of await readdir(home)) {
+    const bytes = await readFile(join(home, name));
+    for (const form of secretForms(value)) assert.equal(bytes.includes(form), false, `${name} holds ${form}`);
+  }
+  assert.equal((await stat(join(home, 'secret.key'))).mode & 0o777, 0o600);
+});
+
+test('a new key makes the old one useless and keeps every secret, also for another process', async () => {
+  const home = await folder();
+  const one = await open(home);
+  const two = await open(home);
+  await one.set('A', 'first value');
+  await one.set('B', 'second value', ['example.org']);
+  assert.equal((await two.get('A')).value, 'first value');
+  const before = await readFile(join(home, 'secret.key'), 'utf8');
+  assert.equal(await one.rotateKey(), 2);
+  const now = await readFile(join(home, 'secret.key'), 'utf8');
+  assert.equal(now.trim().split('\n').length, 1);
+  assert.notEqual(now, before);
+  assert.equal((await one.get('B')).value, 'second value');
+  await two.set('C', 'third value');
+  assert.equal((await one.get('C')).value, 'third value');
+  assert.equal((await two.get('B')).value, 'second value');
+});
+
+test('a row that was moved to another name or freed of its hosts by hand cannot be read', async () => {
+  const home = await folder();
+  const secrets = await open(home);
+  await secrets.set('A', 'first value', ['example.org']);
+  const db = databases.at(-1)!;
+  await db.write((tx) => {
+    tx.run('UPDATE secrets SET hosts = NULL');
+    tx.run('UPDATE secrets_version SET version = version + 1');
+  });
+  const fresh = await open(home);
+  await assert.rejects(fresh.get('A'), code('secret.missing'));
+  assert.equal((await fresh.list())[0]?.isUnreadable, true);
+});
+
+test('placeholders of a text are filled, literal ones are left', async () => {
+  const secrets = await open(await folder());
+  await secrets.set('TOKEN', 'tok-12345');
+  assert.equal(await secrets.fill('Bearer ${TOKEN} $${TOKEN} ${ TOKEN }'), 'Bearer tok-12345 ${TOKEN} tok-12345');
+  await assert.rejects(secrets.fill('${NOPE}'), code('secret.missing'));
+});
