@@ -6,14 +6,24 @@ import { redactor, secretForms, type Redactor } from './redactor.ts';
 const over = (...values: string[]): Redactor =>
   redactor({ version: () => 1, all: () => values.map((value, index) => ({ name: `S${index}`, value })) });
 
-const secretText = fc.string({ minLength: 8, maxLength: 40, unit: 'grapheme' }).filter((each) => each.trim().length >= 8 && !each.includes('[secret'));
+const secretText = fc
+  .string({ minLength: 8, maxLength: 40, unit: 'grapheme' })
+  .filter((each) => each.trim().length >= 8 && !each.includes('[secret'));
 
 test('a secret is hidden as it is, in hex, in URLs, in forms and in JSON text', () => {
   fc.assert(
     fc.property(secretText, fc.string({ maxLength: 20 }), fc.string({ maxLength: 20 }), (value, before, after) => {
       const hide = over(value);
       const bytes = Buffer.from(value);
-      const written = [value, bytes.toString('hex'), bytes.toString('hex').toUpperCase(), encodeURIComponent(value), new URLSearchParams({ a: value }).toString(), JSON.stringify(value), JSON.stringify(JSON.stringify(value))];
+      const written = [
+        value,
+        bytes.toString('hex'),
+        bytes.toString('hex').toUpperCase(),
+        encodeURIComponent(value),
+        new URLSearchParams({ a: value }).toString(),
+        JSON.stringify(value),
+        JSON.stringify(JSON.stringify(value)),
+      ];
       for (const text of written) assert.match(hide.text(before + text + after), /\[secret:S0\]/);
     }),
   );
@@ -21,33 +31,49 @@ test('a secret is hidden as it is, in hex, in URLs, in forms and in JSON text', 
 
 test('a secret inside base64 is hidden wherever it starts', () => {
   fc.assert(
-    fc.property(secretText, fc.uint8Array({ maxLength: 9 }), fc.uint8Array({ maxLength: 9 }), (value, before, after) => {
-      const all = Buffer.concat([before, Buffer.from(value), after]);
-      for (const encoding of ['base64', 'base64url'] as const) assert.match(over(value).text(all.toString(encoding)), /\[secret:S0\]/);
-    }),
+    fc.property(
+      secretText,
+      fc.uint8Array({ maxLength: 9 }),
+      fc.uint8Array({ maxLength: 9 }),
+      (value, before, after) => {
+        const all = Buffer.concat([before, Buffer.from(value), after]);
+        for (const encoding of ['base64', 'base64url'] as const)
+          assert.match(over(value).text(all.toString(encoding)), /\[secret:S0\]/);
+      },
+    ),
   );
 });
 
 test('a text that comes in pieces is redacted as if it came whole', () => {
   fc.assert(
-    fc.property(fc.array(secretText, { minLength: 1, maxLength: 3 }), fc.array(fc.oneof(fc.string(), fc.nat(2)), { maxLength: 12 }), fc.array(fc.integer({ min: 1, max: 7 }), { minLength: 1 }), (values, parts, cuts) => {
-      const text = parts.map((part) => (typeof part === 'number' ? (values[part % values.length] as string) : part)).join('');
-      const hide = over(...values);
-      const stream = hide.stream();
-      let out = '';
-      for (let at = 0, turn = 0; at < text.length; turn++) {
-        const size = cuts[turn % cuts.length] as number;
-        out += stream.push(text.slice(at, at + size));
-        at += size;
-      }
-      assert.equal(out + stream.end(), hide.text(text));
-    }),
+    fc.property(
+      fc.array(secretText, { minLength: 1, maxLength: 3 }),
+      fc.array(fc.oneof(fc.string(), fc.nat(2)), { maxLength: 12 }),
+      fc.array(fc.integer({ min: 1, max: 7 }), { minLength: 1 }),
+      (values, parts, cuts) => {
+        const text = parts
+          .map((part) => (typeof part === 'number' ? (values[part % values.length] as string) : part))
+          .join('');
+        const hide = over(...values);
+        const stream = hide.stream();
+        let out = '';
+        for (let at = 0, turn = 0; at < text.length; turn++) {
+          const size = cuts[turn % cuts.length] as number;
+          out += stream.push(text.slice(at, at + size));
+          at += size;
+        }
+        assert.equal(out + stream.end(), hide.text(text));
+      },
+    ),
   );
 });
 
 test('values and keys are redacted deep inside, and what holds no secret stays the same object', () => {
   const hide = over('s3cr3t-value');
-  assert.deepEqual(hide.value({ a: ['x s3cr3t-value y', 1, null], 's3cr3t-value': true }), { a: ['x [secret:S0] y', 1, null], '[secret:S0]': true });
+  assert.deepEqual(hide.value({ a: ['x s3cr3t-value y', 1, null], 's3cr3t-value': true }), {
+    a: ['x [secret:S0] y', 1, null],
+    '[secret:S0]': true,
+  });
   const plain = { a: [{ b: 'nothing here' }] };
   assert.equal(hide.value(plain), plain);
 });

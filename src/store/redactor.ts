@@ -121,10 +121,15 @@ function replaceBefore(text: string, safe: number, { pattern, names }: Compiled)
 
 function compile(secrets: [value: string, name: string][]): Compiled | undefined {
   const names = new Map<string, string>();
-  for (const [value, name] of secrets) for (const form of secretForms(value)) if (!names.has(form)) names.set(form, name);
+  for (const [value, name] of secrets)
+    for (const form of secretForms(value)) if (!names.has(form)) names.set(form, name);
   if (names.size === 0) return undefined;
   const forms = [...names.keys()].sort((a, b) => b.length - a.length);
-  return { pattern: new RegExp(forms.map((form) => RegExp.escape(form)).join('|'), 'g'), names, longest: forms[0]?.length ?? 1 };
+  return {
+    pattern: new RegExp(forms.map((form) => RegExp.escape(form)).join('|'), 'g'),
+    names,
+    longest: forms[0]?.length ?? 1,
+  };
 }
 
 /** The value itself and how it looks inside base64 (wherever it starts), hex, URLs, forms and JSON. */
@@ -136,7 +141,11 @@ export function secretForms(secret: string): string[] {
   const form = new URLSearchParams([['', value]]).toString().slice(1);
   const escaped = JSON.stringify(value).slice(1, -1);
   const forms = [value, hex, hex.toUpperCase(), escaped, JSON.stringify(escaped).slice(1, -1)];
-  for (const text of [percent, form, percent.replaceAll("'", '%27')]) forms.push(text, text.replace(/%[0-9A-F]{2}/g, (each) => each.toLowerCase()));
+  for (const text of [percent, form, percent.replaceAll("'", '%27')])
+    forms.push(
+      text,
+      text.replace(/%[0-9A-F]{2}/g, (each) => each.toLowerCase()),
+    );
   for (let shift = 0; shift < 3; shift++) {
     const base64 = Buffer.concat([Buffer.alloc(shift), bytes]).toString('base64');
     const inner = base64.slice(Math.ceil((shift * 8) / 6), Math.floor(((shift + bytes.length) * 8) / 6));

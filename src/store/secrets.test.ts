@@ -41,8 +41,18 @@ test('a secret is kept, used and listed without its value', async () => {
 
 test('short values, odd names and broken text are refused without repeating the value', async () => {
   const secrets = await open(await folder());
-  for (const [name, value] of [['A', 'seven77'], ['1A', 'longenough'], ['', 'longenough'], ['a b', 'longenough'], ['A', '\ud800aaaaaaaa'], ['A', 'x'.repeat(20_000)]] as const)
-    await assert.rejects(secrets.set(name, value), (error: Error) => code('request.invalid')(error) && !error.message.includes(value));
+  for (const [name, value] of [
+    ['A', 'seven77'],
+    ['1A', 'longenough'],
+    ['', 'longenough'],
+    ['a b', 'longenough'],
+    ['A', '\ud800aaaaaaaa'],
+    ['A', 'x'.repeat(20_000)],
+  ] as const)
+    await assert.rejects(
+      secrets.set(name, value),
+      (error: Error) => code('request.invalid')(error) && !error.message.includes(value),
+    );
   assert.deepEqual(await secrets.list(), []);
 });
 

@@ -185,10 +185,15 @@ function info(row: Row, isReadable: boolean): SecretInfo {
 
 function checkSecret(name: string, value: string): void {
   if (!namePattern.test(name))
-    throw fail('request.invalid', { reason: `${JSON.stringify(name.slice(0, 80))} is no name for a secret. Use letters, digits, _ and -, starting with a letter or _.` });
+    throw fail('request.invalid', {
+      reason: `${JSON.stringify(name.slice(0, 80))} is no name for a secret. Use letters, digits, _ and -, starting with a letter or _.`,
+    });
   if ([...value].length < 8)
-    throw fail('request.invalid', { reason: `the value of ${name} is shorter than 8 characters; such a value cannot be told apart from ordinary text.` });
-  if (!value.isWellFormed()) throw fail('request.invalid', { reason: `the value of ${name} is no valid Unicode text.` });
+    throw fail('request.invalid', {
+      reason: `the value of ${name} is shorter than 8 characters; such a value cannot be told apart from ordinary text.`,
+    });
+  if (!value.isWellFormed())
+    throw fail('request.invalid', { reason: `the value of ${name} is no valid Unicode text.` });
   if (value.length > longest)
     throw fail('request.invalid', { reason: `the value of ${name} is longer than ${longest} characters.` });
 }

@@ -29,8 +29,13 @@ function dial(allowedHosts: string[], resolve?: Resolve): Dialler {
   return made;
 }
 
-const names = (table: Record<string, string[]>): Resolve => (host, callback) =>
-  callback(null, (table[host] ?? []).map((address) => ({ address, family: address.includes(':') ? 6 : 4 })));
+const names =
+  (table: Record<string, string[]>): Resolve =>
+  (host, callback) =>
+    callback(
+      null,
+      (table[host] ?? []).map((address) => ({ address, family: address.includes(':') ? 6 : 4 })),
+    );
 const code = (expected: string) => (error: unknown) => (error as { code?: string }).code === expected;
 
 test('reaches a listed address and hands back the answer', async () => {
@@ -42,10 +47,33 @@ test('reaches a listed address and hands back the answer', async () => {
 
 test('no address that is not listed reaches a listener, however it is written', async () => {
   const { port, seen } = await listen((_, response) => response.end('secret'));
-  const target = dial(['example.org', 'evil.example', `127.0.0.1:${port + 1}`], names({ 'evil.example': ['127.0.0.1', '::1'] }));
-  const list = ['127.0.0.1', 'localhost', '2130706433', '0x7f000001', '0177.0.0.1', '127.1', '[::ffff:127.0.0.1]', '[::1]', '0.0.0.0', 'evil.example', 'localhost.', '127.0.0.1.'];
-  for (const host of list) await assert.rejects(target.fetch(`http://${host}:${port}/`), code('host.not_allowed'), host);
-  for (const url of [`http://example.org@127.0.0.1:${port}/`, `http://user:pass@example.org:${port}/`, 'file:///etc/passwd', 'ftp://example.org/', 'nonsense'])
+  const target = dial(
+    ['example.org', 'evil.example', `127.0.0.1:${port + 1}`],
+    names({ 'evil.example': ['127.0.0.1', '::1'] }),
+  );
+  const list = [
+    '127.0.0.1',
+    'localhost',
+    '2130706433',
+    '0x7f000001',
+    '0177.0.0.1',
+    '127.1',
+    '[::ffff:127.0.0.1]',
+    '[::1]',
+    '0.0.0.0',
+    'evil.example',
+    'localhost.',
+    '127.0.0.1.',
+  ];
+  for (const host of list)
+    await assert.rejects(target.fetch(`http://${host}:${port}/`), code('host.not_allowed'), host);
+  for (const url of [
+    `http://example.org@127.0.0.1:${port}/`,
+    `http://user:pass@example.org:${port}/`,
+    'file:///etc/passwd',
+    'ftp://example.org/',
+    'nonsense',
+  ])
     await assert.rejects(target.fetch(url), code('host.not_allowed'), url);
   assert.equal(seen.length, 0);
 });
@@ -53,7 +81,8 @@ test('no address that is not listed reaches a listener, however it is written', 
 test('a name that changes its address between two looks is dialled only where it may be', async () => {
   const { port, seen } = await listen((_, response) => response.end('private'));
   let looks = 0;
-  const rebinding: Resolve = (_host, callback) => callback(null, [{ address: looks++ === 0 ? '192.0.2.1' : '127.0.0.1', family: 4 }]);
+  const rebinding: Resolve = (_host, callback) =>
+    callback(null, [{ address: looks++ === 0 ? '192.0.2.1' : '127.0.0.1', family: 4 }]);
   const target = dial(['rebind.example'], rebinding);
   target.check(`http://rebind.example:${port}/`);
   rebinding('rebind.example', () => {});
@@ -85,7 +114,9 @@ test('follows five redirects and no sixth', async () => {
 
 test('a redirect to a host that is not listed is refused before anything is sent there', async () => {
   const hidden = await listen((_, response) => response.end('private'));
-  const { port } = await listen((_, response) => response.writeHead(302, { location: `http://127.0.0.1:${hidden.port}/` }).end());
+  const { port } = await listen((_, response) =>
+    response.writeHead(302, { location: `http://127.0.0.1:${hidden.port}/` }).end(),
+  );
   const target = dial([`127.0.0.1:${port}`]);
   await assert.rejects(target.fetch(`http://127.0.0.1:${port}/`), code('host.not_allowed'));
   await assert.rejects(target.webFetch()(`http://127.0.0.1:${port}/`), code('host.not_allowed'));
@@ -100,14 +131,24 @@ test('credentials stay behind when a redirect leads to another origin, and stay 
     response.writeHead(307, { location: `http://127.0.0.1:${other.port}/` }).end();
   });
   const target = dial(['127.0.0.1']);
-  const init = { method: 'POST', body: 'b', headers: { Authorization: 'Bearer x', 'X-Key': 'k', cookie: 'c=1', accept: 'text/plain' } };
+  const init = {
+    method: 'POST',
+    body: 'b',
+    headers: { Authorization: 'Bearer x', 'X-Key': 'k', cookie: 'c=1', accept: 'text/plain' },
+  };
   await text((await target.fetch(`http://127.0.0.1:${first.port}/away`, init, { credentialHeaders: ['x-key'] })).body);
   const headers = other.seen[0]!.headers;
-  assert.deepEqual([headers.authorization, headers['x-key'], headers.cookie, headers.accept], [undefined, undefined, undefined, 'text/plain']);
+  assert.deepEqual(
+    [headers.authorization, headers['x-key'], headers.cookie, headers.accept],
+    [undefined, undefined, undefined, 'text/plain'],
+  );
   assert.equal(other.seen[0]!.method, 'POST');
   await text((await target.fetch(`http://127.0.0.1:${first.port}/same`, init, { credentialHeaders: ['x-key'] })).body);
   assert.equal(first.seen.at(-1)!.headers['x-key'], 'k');
-  await assert.rejects(target.fetch(`http://127.0.0.1:${first.port}/away`, init, { hasSecretBody: true }), code('host.not_allowed'));
+  await assert.rejects(
+    target.fetch(`http://127.0.0.1:${first.port}/away`, init, { hasSecretBody: true }),
+    code('host.not_allowed'),
+  );
   assert.equal(other.seen.length, 1);
 });
 
@@ -136,6 +177,10 @@ test('the standard fetch streams and speaks to listed hosts', async () => {
     request.pipe(response);
   });
   const fetch = dial([`127.0.0.1:${port}`]).webFetch();
-  const answer = await fetch(`http://127.0.0.1:${port}/`, { method: 'POST', headers: new Headers({ 'x-a': '1' }), body: 'body' });
+  const answer = await fetch(`http://127.0.0.1:${port}/`, {
+    method: 'POST',
+    headers: new Headers({ 'x-a': '1' }),
+    body: 'body',
+  });
   assert.equal(await answer.text(), 'POST 1 body');
 });

@@ -80,7 +80,12 @@ export function dialler(options: { settings: () => Pick<Settings, 'allowedHosts'
   }
 
   async function dial(url: string | URL, init: DialInit = {}, policy?: DialPolicy): Promise<DialAnswer> {
-    let hop = { url: parseUrl(url), method: init.method ?? 'GET', headers: init.headers ?? {}, body: init.body ?? null };
+    let hop = {
+      url: parseUrl(url),
+      method: init.method ?? 'GET',
+      headers: init.headers ?? {},
+      body: init.body ?? null,
+    };
     for (let followed = 0; ; followed++) {
       const { rules, agent } = routeFor(policy);
       checkUrl(hop.url, rules);
@@ -119,7 +124,11 @@ function openRoute(entries: readonly string[], resolve: Resolve): Route {
   const connectors = new Map<number, ReturnType<typeof buildConnector>>();
   const connectorFor = (port: number) => {
     let connector = connectors.get(port);
-    if (!connector) connectors.set(port, (connector = buildConnector({ lookup: checkedLookup(rules, port, resolve), timeout: 10_000 })));
+    if (!connector)
+      connectors.set(
+        port,
+        (connector = buildConnector({ lookup: checkedLookup(rules, port, resolve), timeout: 10_000 })),
+      );
     return connector;
   };
   const agent = new Agent({
@@ -127,7 +136,8 @@ function openRoute(entries: readonly string[], resolve: Resolve): Route {
     // Callers bring their own deadline.
     bodyTimeout: 0,
     headersTimeout: 0,
-    connect: (target, callback) => connectorFor(Number(target.port) || (target.protocol === 'https:' ? 443 : 80))(target, callback),
+    connect: (target, callback) =>
+      connectorFor(Number(target.port) || (target.protocol === 'https:' ? 443 : 80))(target, callback),
   });
   return { rules, agent };
 }

@@ -20,7 +20,8 @@ export function redirectTarget(status: number, location: string | string[] | und
 
 /** The request for the next hop: credentials stay behind when the origin changes. */
 export function nextHop(hop: Hop, url: URL, status: number, policy: DialPolicy | undefined): Hop {
-  const dropsBody = status === 303 ? hop.method !== 'HEAD' : (status === 301 || status === 302) && hop.method === 'POST';
+  const dropsBody =
+    status === 303 ? hop.method !== 'HEAD' : (status === 301 || status === 302) && hop.method === 'POST';
   const next: Hop = { ...hop, url };
   if (dropsBody) {
     next.method = 'GET';
@@ -29,7 +30,12 @@ export function nextHop(hop: Hop, url: URL, status: number, policy: DialPolicy |
   }
   if (url.origin !== hop.url.origin) {
     if (next.body !== null && policy?.hasSecretBody) throw leavesWithSecret(hop.url, url);
-    next.headers = without(next.headers, ['authorization', 'cookie', 'proxy-authorization', ...(policy?.credentialHeaders ?? [])]);
+    next.headers = without(next.headers, [
+      'authorization',
+      'cookie',
+      'proxy-authorization',
+      ...(policy?.credentialHeaders ?? []),
+    ]);
   }
   return next;
 }
@@ -45,7 +51,9 @@ export function parseUrl(input: string | URL): URL {
   if (!url || (url.protocol !== 'http:' && url.protocol !== 'https:'))
     throw fail('host.not_allowed', { message: `${shorten(String(input))} is no http:// or https:// address.` });
   if (url.username || url.password)
-    throw fail('host.not_allowed', { message: `The address for ${url.host} carries a user name or password. Use auth with a secret instead.` });
+    throw fail('host.not_allowed', {
+      message: `The address for ${url.host} carries a user name or password. Use auth with a secret instead.`,
+    });
   return url;
 }
 
@@ -73,10 +81,13 @@ export function forbiddenAddress(host: string, port: number, addresses: LookupAd
 }
 
 function leavesWithSecret(from: URL, to: URL): Failure {
-  return fail('host.not_allowed', { message: `${from.host} redirects to ${to.host}, but the body carries a secret that may not follow.` });
+  return fail('host.not_allowed', {
+    message: `${from.host} redirects to ${to.host}, but the body carries a secret that may not follow.`,
+  });
 }
 
 export function tooManyRedirects(url: URL, followed: number): Failure {
-  return fail('tool.failed', { reason: `${url.host} redirects once more after ${followed} redirects; that is not followed.` });
+  return fail('tool.failed', {
+    reason: `${url.host} redirects once more after ${followed} redirects; that is not followed.`,
+  });
 }
-

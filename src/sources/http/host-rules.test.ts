@@ -38,7 +38,15 @@ test('names are compared after IDNA, lower-casing and without the root dot', () 
 });
 
 test('every spelling of a loopback address is the same address', () => {
-  const spellings = ['http://127.0.0.1/', 'http://2130706433/', 'http://0177.0.0.1/', 'http://0x7f.1/', 'http://127.1/', 'http://[::ffff:127.0.0.1]/', 'http://[::ffff:7f00:1]/'];
+  const spellings = [
+    'http://127.0.0.1/',
+    'http://2130706433/',
+    'http://0177.0.0.1/',
+    'http://0x7f.1/',
+    'http://127.1/',
+    'http://[::ffff:127.0.0.1]/',
+    'http://[::ffff:7f00:1]/',
+  ];
   for (const url of spellings) {
     assert.equal(asks(['127.0.0.1'], url), true, url);
     assert.equal(asks(['example.org'], url), false, url);
@@ -51,7 +59,23 @@ test('a listed name may lead to public addresses only, unless the private one is
   assert.equal(rules.mayDial('93.184.216.34', 'api.example.org', 443), true);
   assert.equal(rules.mayDial('10.1.2.3', 'api.example.org', 443), true);
   assert.equal(rules.mayDial('192.168.0.5', 'api.example.org', 8080), true);
-  const forbidden = ['10.2.0.1', '127.0.0.1', '169.254.169.254', '192.168.0.5', '0.0.0.0', '::1', 'fe80::1', 'fd00::1', '::ffff:10.2.0.1', '64:ff9b::7f00:1', '2002:7f00:1::', '100.64.0.1', '224.0.0.1', 'ff02::1', '::'];
+  const forbidden = [
+    '10.2.0.1',
+    '127.0.0.1',
+    '169.254.169.254',
+    '192.168.0.5',
+    '0.0.0.0',
+    '::1',
+    'fe80::1',
+    'fd00::1',
+    '::ffff:10.2.0.1',
+    '64:ff9b::7f00:1',
+    '2002:7f00:1::',
+    '100.64.0.1',
+    '224.0.0.1',
+    'ff02::1',
+    '::',
+  ];
   for (const address of forbidden) assert.equal(rules.mayDial(address, 'api.example.org', 443), false, address);
 });
 
@@ -74,21 +98,37 @@ test('a star alone means every public host and no private address', () => {
 });
 
 test('entries that are no hosts are none', () => {
-  for (const entry of ['', ' ', 'https://example.org', 'a b', 'user@example.org', '10.0.0.0/99', '*.*.org', 'exa*mple.org', '*.127.0.0.1', 'a/b'])
+  for (const entry of [
+    '',
+    ' ',
+    'https://example.org',
+    'a b',
+    'user@example.org',
+    '10.0.0.0/99',
+    '*.*.org',
+    'exa*mple.org',
+    '*.127.0.0.1',
+    'a/b',
+  ])
     assert.equal(parseHostEntry(entry), undefined, entry);
 });
 
 test('an IPv4 address is private however it is wrapped', () => {
   const rules = hostRules(['*']);
   fc.assert(
-    fc.property(fc.constantFrom([10, 0], [127, 0], [192, 168], [172, 20], [169, 254]), fc.nat(255), fc.nat(255), ([a, b], c, d) => {
-      const plain = [a, b, c, d].join('.');
-      const number = ((a! * 256 + b!) * 256 + c) * 256 + d;
-      for (const host of [plain, String(number), `0x${number.toString(16)}`, `[::ffff:${plain}]`]) {
-        const { hostname } = new URL(`http://${host}/`);
-        assert.equal(rules.mayAsk(hostname, 80), false);
-        assert.equal(rules.mayDial(hostname, hostname, 80), false);
-      }
-    }),
+    fc.property(
+      fc.constantFrom([10, 0], [127, 0], [192, 168], [172, 20], [169, 254]),
+      fc.nat(255),
+      fc.nat(255),
+      ([a, b], c, d) => {
+        const plain = [a, b, c, d].join('.');
+        const number = ((a! * 256 + b!) * 256 + c) * 256 + d;
+        for (const host of [plain, String(number), `0x${number.toString(16)}`, `[::ffff:${plain}]`]) {
+          const { hostname } = new URL(`http://${host}/`);
+          assert.equal(rules.mayAsk(hostname, 80), false);
+          assert.equal(rules.mayDial(hostname, hostname, 80), false);
+        }
+      },
+    ),
   );
 });

@@ -33,7 +33,9 @@ export function hostRules(entries: readonly string[]): HostRules {
   }
   const fits = (port: Port, wanted: number): boolean => port === undefined || port === wanted;
   const isListed = (address: Address, port: number): boolean =>
-    nets.some((net) => fits(net.port, port) && net.range[0].kind() === address.kind() && address.match(net.range as never));
+    nets.some(
+      (net) => fits(net.port, port) && net.range[0].kind() === address.kind() && address.match(net.range as never),
+    );
   const isNamed = (name: string, port: number): boolean =>
     anyName ||
     (names.get(name)?.some((each) => fits(each, port)) ?? false) ||
@@ -50,7 +52,11 @@ export function hostRules(entries: readonly string[]): HostRules {
       if (!parsed) return false;
       if (isPublic(parsed) || isListed(parsed, port)) return true;
       const name = plainName(host);
-      return parsed.range() === 'loopback' && name === 'localhost' && (names.get(name)?.some((each) => fits(each, port)) ?? false);
+      return (
+        parsed.range() === 'loopback' &&
+        name === 'localhost' &&
+        (names.get(name)?.some((each) => fits(each, port)) ?? false)
+      );
     },
   };
 }
@@ -70,7 +76,16 @@ export function parseHostEntry(entry: string): ParsedEntry | undefined {
   if (bare) return { kind: 'net', range: [bare, bits(bare)], port: undefined };
   const isSuffix = text.startsWith('*.');
   const url = URL.parse(`http://${isSuffix ? text.slice(2) : text}`);
-  if (!url || url.username || url.password || url.pathname !== '/' || url.search || url.hash || /[*@?#\\\s]/.test(url.hostname)) return undefined;
+  if (
+    !url ||
+    url.username ||
+    url.password ||
+    url.pathname !== '/' ||
+    url.search ||
+    url.hash ||
+    /[*@?#\\\s]/.test(url.hostname)
+  )
+    return undefined;
   // The URL parser drops :80, which is a port like any other here.
   const written = /:(\d+)$/.exec(text)?.[1];
   const port = written === undefined ? undefined : Number(written);

@@ -14,7 +14,11 @@ export function webFetch(
   const asked = async (input: string | URL | Request, init: RequestInit = {}): Promise<Response> => {
     if (input instanceof Request) throw fail('not_supported', { what: 'A Request object as the first argument' });
     let url = parseUrl(input);
-    let hop = { method: init.method ?? 'GET', headers: Object.fromEntries(new Headers(init.headers)), body: init.body ?? null };
+    let hop = {
+      method: init.method ?? 'GET',
+      headers: Object.fromEntries(new Headers(init.headers)),
+      body: init.body ?? null,
+    };
     for (let followed = 0; ; followed++) {
       const { rules, agent } = routeFor(policy);
       checkUrl(url, rules);
@@ -42,4 +46,3 @@ export function webFetch(
 function unwrap(error: unknown): never {
   throw error instanceof TypeError && error.cause instanceof Error ? error.cause : error;
 }
-
