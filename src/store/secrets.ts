@@ -124,7 +124,13 @@ export async function sqliteSecrets(db: Database, keyFile: string): Promise<Secr
         tx.run(
           `INSERT INTO secrets VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (name) DO UPDATE SET
            hosts = excluded.hosts, key_id = excluded.key_id, nonce = excluded.nonce, box = excluded.box, updated_at = excluded.updated_at`,
-          ...[name, hostText, keyId, nonce, box, at, at],
+          name,
+          hostText,
+          keyId,
+          nonce,
+          box,
+          at,
+          at,
         );
         return tx.get<Row>('SELECT * FROM secrets WHERE name = ?', name);
       });
