@@ -2,3 +2,5 @@
 export type * from './driver.ts';
 export type * from './link.ts';
 export { openLink } from './supervisor-link.ts';
+export { bubblewrapDriver } from './bubblewrap/bubblewrap.ts';
+export { prepareFolders, sandboxUser } from './sandbox-user.ts';
