@@ -18,6 +18,8 @@ export interface AgentSpec {
   resume?: string;
   /** What to do with permission requests without asking anyone. `ask` hands them out as events. */
   permissions: 'auto' | 'deny' | 'ask';
+  /** Counts the starts of an agent in one sandbox, from 1: the supervisor takes each line's id only once. */
+  run?: number;
 }
 
 export interface Attachment {
@@ -102,8 +104,8 @@ export interface AgentDriver {
   cancel(state: AgentState): Step;
   /** Answers a permission request by option id; null refuses by cancelling it. Unknown keys change nothing. */
   answer(state: AgentState, key: string, optionId: string | null): Step;
-  /** A line of the agent's stdout. */
-  line(state: AgentState, line: string): Step;
+  /** A line of the agent's stdout or stderr. */
+  line(state: AgentState, line: string, stream?: 'out' | 'err'): Step;
   /** A line was written to the agent's stdin. */
   delivered(state: AgentState, id: string, error?: string): Step;
   /** The process started, stopped or failed. */

@@ -75,6 +75,13 @@ export type AgentProcessState =
   | { state: 'exited'; code: number | null; signal: string | null }
   | { state: 'failed'; reason: string };
 
+/**
+ * A string for a line to the agent that the supervisor replaces by the value of its environment: what may be in
+ * memory only (`OUBLIETTE_API_KEY`) then never lies in a stored line.
+ */
+export const fromEnvironment = (name: string): string => `@env:${name}`;
+export const environmentReference = /"@env:([A-Z_][A-Z0-9_]*)"/g;
+
 /** What the program in the sandbox is and where it runs; sent with `start`. */
 export interface AgentCommand {
   command: string[];

@@ -112,7 +112,7 @@ export function seccompFilter(architecture: string = process.arch): Buffer | und
   if (column === 0) answerIf(jumpAtLeast, 0x4000_0000, noSuchCall);
   for (const numbers of Object.values(refused)) {
     const number = numbers[column];
-    if (number != null) answerIf(jumpEqual, number, notPermitted);
+    if (number !== null && number !== undefined) answerIf(jumpEqual, number, notPermitted);
   }
   for (const numbers of Object.values(unknown)) answerIf(jumpEqual, numbers[column]!, noSuchCall);
 

@@ -1,7 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
-import { spoolLimits, type AgentCommand, type SupervisorCommand } from '../../schema/supervisor.ts';
+import { environmentReference, spoolLimits, type AgentCommand, type SupervisorCommand } from '../../schema/supervisor.ts';
 import { lineSplitter } from './line-splitter.ts';
 import type { SpoolWriter } from './spool-writer.ts';
 
@@ -25,6 +25,7 @@ export function agentProcess(spool: SpoolWriter, home: string, on: { changed(): 
   let child: ChildProcess | undefined;
   let gone: Promise<void> = Promise.resolve();
   let isPaused = false;
+  let env: NodeJS.ProcessEnv = {};
   const seen = new Set<string>();
 
   const note = (state: object): void => spool.append('s', JSON.stringify(state));
@@ -61,9 +62,10 @@ export function agentProcess(spool: SpoolWriter, home: string, on: { changed(): 
     } catch (error) {
       return String((error as Error).message);
     }
+    env = { ...process.env, ...agent.env };
     const started = spawn(program, args, {
       cwd: agent.cwd,
-      env: { ...process.env, ...agent.env },
+      env,
       stdio: ['pipe', 'pipe', 'pipe'],
       detached: true,
     });
@@ -142,7 +144,8 @@ export function agentProcess(spool: SpoolWriter, home: string, on: { changed(): 
         signalGroup(child, command.signal);
         return done(command.id);
       }
-      child.stdin!.write(`${command.line}\n`, (error) => done(command.id, error?.message));
+      const line = command.line.replace(environmentReference, (_, name: string) => JSON.stringify(env[name] ?? ''));
+      child.stdin!.write(`${line}\n`, (error) => done(command.id, error?.message));
     },
   };
 }

@@ -1,0 +1,92 @@
+import type { SessionUpdate, ToolCall } from '@agentclientprotocol/sdk';
+import { isObject } from '../../schema/index.ts';
+import type { Draft, Held } from '../agent-state.ts';
+import { list, text } from '../json-rpc.ts';
+
+const maxResultText = 256 * 1024;
+
+/** A tool call of the agent as far as it is known; told once its arguments are, or can no longer come. */
+export interface OpenCall {
+  tool: string;
+  arguments?: unknown;
+  isTold?: boolean;
+}
+
+export interface HoldsCalls extends Held {
+  calls: Record<string, OpenCall>;
+}
+
+type Kind = SessionUpdate['sessionUpdate'];
+
+/** Turns one `session/update` into events. Fields that are missing or of another type are passed over. */
+export function takeUpdate(step: Draft<HoldsCalls>, update: Record<string, unknown>): void {
+  switch (update['sessionUpdate'] as Kind) {
+    case 'agent_message_chunk':
+      return step.say('message', blockText(update['content']));
+    case 'agent_thought_chunk':
+      return step.say('thought', blockText(update['content']));
+    case 'tool_call':
+    case 'tool_call_update':
+      return takeCall(step, update);
+    case 'plan':
+      return step.emit({
+        type: 'plan',
+        entries: list(update['entries']).map((entry) => ({
+          content: text(entry['content']) ?? '',
+          status: text(entry['status']) ?? 'pending',
+          ...(text(entry['priority']) === undefined ? {} : { priority: text(entry['priority'])! }),
+        })),
+      });
+    default:
+  }
+}
+
+function takeCall(step: Draft<HoldsCalls>, update: Record<string, unknown>): void {
+  const id = text(update['toolCallId']);
+  if (id === undefined) return;
+  const call = noteCall(step, id, update);
+  const status = update['status'] as ToolCall['status'];
+  const isOver = status === 'completed' || status === 'failed';
+  if (isOver || status === 'in_progress' || call.arguments !== undefined) tellCall(step, id);
+  if (!isOver) return;
+  step.emit({ type: 'tool_result', call_id: id, is_error: status === 'failed', text: resultText(update) });
+  const { [id]: _over, ...others } = step.inner.calls;
+  step.inner.calls = others;
+}
+
+/** Adds what an update or a permission request says about a call. */
+export function noteCall(step: Draft<HoldsCalls>, id: string, about: Record<string, unknown>): OpenCall {
+  const before = step.inner.calls[id];
+  const call: OpenCall = { ...before, tool: text(about['name']) ?? before?.tool ?? text(about['title']) ?? 'tool' };
+  if (about['rawInput'] !== undefined && about['rawInput'] !== null && !isEmpty(about['rawInput'])) call.arguments = about['rawInput'];
+  step.inner.calls = { ...step.inner.calls, [id]: call };
+  return call;
+}
+
+/** Says that a call was made, once. */
+export function tellCall(step: Draft<HoldsCalls>, id: string): void {
+  const call = step.inner.calls[id];
+  if (!call || call.isTold) return;
+  step.emit({ type: 'tool_call', call_id: id, tool: call.tool, arguments: call.arguments ?? {} });
+  step.inner.calls = { ...step.inner.calls, [id]: { ...call, isTold: true } };
+}
+
+const isEmpty = (value: unknown): boolean => isObject(value) && Object.keys(value).length === 0;
+
+function resultText(update: Record<string, unknown>): string {
+  const parts = list(update['content']).map((item) =>
+    item['type'] === 'diff' ? `${text(item['path']) ?? ''}\n${text(item['newText']) ?? ''}` : blockText(item['content']),
+  );
+  const raw = update['rawOutput'];
+  const shown = parts.join('\n') || (typeof raw === 'string' ? raw : raw === undefined || raw === null ? '' : JSON.stringify(raw));
+  return shown.length > maxResultText ? `${shown.slice(0, maxResultText)}\n[cut at ${maxResultText} characters]` : shown;
+}
+
+function blockText(block: unknown): string {
+  if (!isObject(block)) return '';
+  if (block['type'] === 'text') return text(block['text']) ?? '';
+  if (block['type'] === 'resource_link') return text(block['uri']) ?? '';
+  const resource = block['resource'];
+  if (isObject(resource)) return text(resource['text']) ?? text(resource['uri']) ?? '';
+  return typeof block['type'] === 'string' ? `[${block['type']}]` : '';
+}

@@ -1,0 +1,83 @@
+import type { AgentEvent, AgentState, Delta, Step } from './agent.ts';
+
+/** Texts beyond this are handed out in pieces, so that what must be stored after each step stays small. */
+const maxHeldText = 1024 * 1024;
+
+/** What every driver's inner state holds: text not yet handed out, and what the turn said last. */
+export interface Held {
+  text: string;
+  thought: string;
+  lastText: string;
+  messages: number;
+  sent: number;
+  /** Last words on stderr, for the reason of a sudden end. */
+  complaint: string;
+}
+
+export const nothingHeld: Held = { text: '', thought: '', lastText: '', messages: 0, sent: 0, complaint: '' };
+
+/** A step in the making. Works on copies: the state it was made from stays as it was. */
+export interface Draft<Inner extends Held> {
+  state: AgentState;
+  inner: Inner;
+  events: AgentEvent[];
+  deltas: Delta[];
+  /** Puts a line into the outbox. */
+  send(message: object): void;
+  /** Hands out text gathered from chunks. Before anything else that has its place in the order of events. */
+  flush(): void;
+  emit(event: AgentEvent): void;
+  say(type: 'message' | 'thought', chunk: string): void;
+  /** Ends the turn. */
+  complete(stopReason: string): void;
+  end(code: 'agent.failed' | 'agent.unavailable', message: string): void;
+  done(): Step;
+}
+
+export function draft<Inner extends Held>(from: AgentState, run: number): Draft<Inner> {
+  const inner = { ...(from.inner as Inner) };
+  const state: AgentState = { ...from, outbox: [...from.outbox], inner };
+  const events: AgentEvent[] = [];
+  const deltas: Delta[] = [];
+  const step: Draft<Inner> = {
+    state,
+    inner,
+    events,
+    deltas,
+    send: (message) => void state.outbox.push({ id: `${run}.${++inner.sent}`, line: JSON.stringify(message) }),
+    flush() {
+      if (inner.thought) events.push({ type: 'thought', text: inner.thought });
+      if (inner.text) events.push({ type: 'message', role: 'agent', text: inner.text, message_id: `msg_${++inner.messages}` });
+      if (inner.text) inner.lastText = inner.text;
+      inner.thought = '';
+      inner.text = '';
+    },
+    emit(event) {
+      step.flush();
+      events.push(event);
+    },
+    say(type, chunk) {
+      const [mine, other] = type === 'message' ? (['text', 'thought'] as const) : (['thought', 'text'] as const);
+      if (inner[other] || inner[mine].length + chunk.length > maxHeldText) step.flush();
+      inner[mine] += chunk;
+      deltas.push({ type, text: chunk });
+    },
+    complete(stopReason) {
+      step.emit({ type: 'completion', stop_reason: stopReason, text: inner.lastText });
+      inner.lastText = '';
+      if (state.phase === 'busy') state.phase = 'ready';
+    },
+    end(code, message) {
+      step.emit({ type: 'error', code, message });
+      state.phase = 'ended';
+      state.outbox = [];
+    },
+    done: () => ({ state, events, deltas }),
+  };
+  return step;
+}
+
+/** The reason of an end, with what the agent complained about last. */
+export const withComplaint = (reason: string, complaint: string): string => (complaint ? `${reason}: ${complaint}` : reason);
+
+export const keepComplaint = (before: string, line: string): string => (line.trim() ? line.trim().slice(0, 400) : before);
