@@ -9,9 +9,7 @@ const { version } = JSON.parse(readFileSync(join(packageRoot, 'package.json'), '
 const programs: Programs = {
   version,
   async serve(options) {
-    const { startServer } = (await import(new URL('./main.ts', import.meta.url).href)) as {
-      startServer: Programs['serve'];
-    };
+    const { startServer } = await import('./main.ts');
     return startServer(options);
   },
   async doctor(options) {

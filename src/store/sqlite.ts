@@ -1,3 +1,4 @@
+import { closeSync, openSync } from 'node:fs';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isBusy } from './lock.ts';
@@ -24,6 +25,8 @@ export class Database {
   #closed = false;
 
   constructor(path: string) {
+    // SQLite gives its side files the mode of the file itself.
+    if (path !== ':memory:') closeSync(openSync(path, 'a', 0o600));
     this.#db = new DatabaseSync(path, { timeout: 0 });
     this.#setUp();
   }

@@ -7,7 +7,12 @@ export interface TestServer extends RunningServer {
   home: string;
   token: string;
   /** A request as the admin unless other headers say so; answers status and parsed body. */
-  ask(method: string, path: string, body?: unknown, token?: string | null): Promise<{ status: number; body: any; headers: Headers }>;
+  ask(
+    method: string,
+    path: string,
+    body?: unknown,
+    token?: string | null,
+  ): Promise<{ status: number; body: any; headers: Headers }>;
   /** Calls a tool by name; answers the whole body. */
   call(name: string, args?: Record<string, unknown>, token?: string): Promise<any>;
   /** Stops it and removes its home. */

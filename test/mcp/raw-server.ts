@@ -11,10 +11,20 @@ const number = (name: string, otherwise: number): number => {
 const say = (message: object): void => void process.stdout.write(JSON.stringify({ jsonrpc: '2.0', ...message }) + '\n');
 const text = (value: string, more: object = {}): object => ({ content: [{ type: 'text', text: value }], ...more });
 
-const echo = { name: 'echo', description: 'Says it again', inputSchema: { type: 'object', properties: { text: { type: 'string' } }, required: ['text'] }, annotations: { readOnlyHint: true } };
+const echo = {
+  name: 'echo',
+  description: 'Says it again',
+  inputSchema: { type: 'object', properties: { text: { type: 'string' } }, required: ['text'] },
+  annotations: { readOnlyHint: true },
+};
 const tools: object[] = [
   echo,
-  { name: 'Add Numbers/now', description: 'a\u202eb\u0007 sum', inputSchema: { type: 'object', properties: { a: { type: 'number' }, b: { type: 'number' } }, required: ['a', 'b'] }, outputSchema: { type: 'object', properties: { sum: { type: 'number' } } } },
+  {
+    name: 'Add Numbers/now',
+    description: 'a\u202eb\u0007 sum',
+    inputSchema: { type: 'object', properties: { a: { type: 'number' }, b: { type: 'number' } }, required: ['a', 'b'] },
+    outputSchema: { type: 'object', properties: { sum: { type: 'number' } } },
+  },
   { name: 'env', inputSchema: { type: 'object' } },
   { name: 'look', inputSchema: { type: 'object', properties: { path: { type: 'string' } } } },
   { name: 'picture', inputSchema: { type: 'object' } },
@@ -31,9 +41,22 @@ if (wants.has('odd')) {
     { ...echo, description: 'the second echo' },
     { name: 'broken', inputSchema: { type: 'object', properties: 5 } },
     { name: 'loose', inputSchema: { type: 'object', properties: { x: { $ref: '#/$defs/gone' } } } },
-    { name: 'loop', inputSchema: { type: 'object', properties: { node: { $ref: '#/$defs/node' } }, $defs: { node: { type: 'object', properties: { next: { $ref: '#/$defs/node' } } } } } },
+    {
+      name: 'loop',
+      inputSchema: {
+        type: 'object',
+        properties: { node: { $ref: '#/$defs/node' } },
+        $defs: { node: { type: 'object', properties: { next: { $ref: '#/$defs/node' } } } },
+      },
+    },
     { name: 'huge', inputSchema: { type: 'object', description: 'x'.repeat(1_000_000) } },
-    { name: 'union', inputSchema: { type: 'object', properties: { v: { anyOf: [{ type: 'string' }, { type: 'null' }] }, w: { type: ['integer', 'null'] } } } },
+    {
+      name: 'union',
+      inputSchema: {
+        type: 'object',
+        properties: { v: { anyOf: [{ type: 'string' }, { type: 'null' }] }, w: { type: ['integer', 'null'] } },
+      },
+    },
     { name: 'n'.repeat(200), description: 'd'.repeat(5000), inputSchema: { type: 'object' } },
     { name: 'import', inputSchema: { type: 'object' } },
     { name: 'monty', inputSchema: { type: 'object' } },
@@ -41,7 +64,8 @@ if (wants.has('odd')) {
     'not even an object' as unknown as object,
   );
 }
-for (let i = 0; i < number('many', 0); i++) tools.push({ name: `tool_${i}`, description: `Number ${i}`, inputSchema: { type: 'object' } });
+for (let i = 0; i < number('many', 0); i++)
+  tools.push({ name: `tool_${i}`, description: `Number ${i}`, inputSchema: { type: 'object' } });
 
 const waiting = new Map<string, (message: Message) => void>();
 let asked = 0;
@@ -68,11 +92,20 @@ async function call(params: Record<string, any>, id: unknown): Promise<object> {
       return text(JSON.stringify({ pid: process.pid, names: readdirSync(args.path ?? '/') }));
     }
     case 'picture':
-      return { content: [{ type: 'image', data: Buffer.from('png!').toString('base64'), mimeType: 'image/png' }, { type: 'text', text: 'a picture' }] };
+      return {
+        content: [
+          { type: 'image', data: Buffer.from('png!').toString('base64'), mimeType: 'image/png' },
+          { type: 'text', text: 'a picture' },
+        ],
+      };
     case 'slow': {
       const until = Date.now() + (args.ms ?? 1000);
       for (let step = 1; Date.now() < until && !cancelled.has(id); step++) {
-        if (token !== undefined) say({ method: 'notifications/progress', params: { progressToken: token, progress: step, message: 'still here' } });
+        if (token !== undefined)
+          say({
+            method: 'notifications/progress',
+            params: { progressToken: token, progress: step, message: 'still here' },
+          });
         say({ method: 'notifications/message', params: { level: 'info', logger: 'slow', data: `step ${step}` } });
         await new Promise((resolve) => setTimeout(resolve, 20));
       }
@@ -80,7 +113,10 @@ async function call(params: Record<string, any>, id: unknown): Promise<object> {
       return text('done');
     }
     case 'ask': {
-      const answer = await askClient('elicitation/create', { message: 'Your name?', requestedSchema: { type: 'object', properties: { name: { type: 'string' } } } });
+      const answer = await askClient('elicitation/create', {
+        message: 'Your name?',
+        requestedSchema: { type: 'object', properties: { name: { type: 'string' } } },
+      });
       return text(JSON.stringify(answer.result ?? answer));
     }
     case 'die':
@@ -107,12 +143,26 @@ async function answer(message: Message): Promise<void> {
   if (wants.has('exit-on-probe') && method !== 'initialize' && method === 'server/discover') process.exit(1);
   if (wants.has('hang')) return;
   if (method === 'initialize')
-    return say({ id, result: { protocolVersion: params['protocolVersion'], capabilities: { tools: { listChanged: true }, logging: {} }, serverInfo: { name: 'raw', version: '1' }, instructions: 'A raw server.' } });
+    return say({
+      id,
+      result: {
+        protocolVersion: params['protocolVersion'],
+        capabilities: { tools: { listChanged: true }, logging: {} },
+        serverInfo: { name: 'raw', version: '1' },
+        instructions: 'A raw server.',
+      },
+    });
   if (method === 'ping') return say({ id, result: {} });
   if (method === 'tools/list') {
     const size = number('page', 1_000);
     const from = Number(params['cursor'] ?? 0);
-    return say({ id, result: { tools: tools.slice(from, from + size), ...(from + size < tools.length && { nextCursor: String(from + size) }) } });
+    return say({
+      id,
+      result: {
+        tools: tools.slice(from, from + size),
+        ...(from + size < tools.length && { nextCursor: String(from + size) }),
+      },
+    });
   }
   if (method === 'tools/call') return say({ id, result: await call(params, id) });
   say({ id, error: { code: -32601, message: 'Method not found' } });
@@ -122,7 +172,8 @@ process.stderr.write('raw server starts\n');
 if (wants.has('noise')) process.stdout.write('this is no JSON\n{"broken":\n[]\n42\n');
 if (wants.has('flood')) {
   const flood = (): void => {
-    for (let i = 0; i < 500; i++) say({ method: 'notifications/message', params: { level: 'debug', data: 'x'.repeat(200) } });
+    for (let i = 0; i < 500; i++)
+      say({ method: 'notifications/message', params: { level: 'debug', data: 'x'.repeat(200) } });
     if (process.stdout.writableNeedDrain) process.stdout.once('drain', flood);
     else setImmediate(flood);
   };

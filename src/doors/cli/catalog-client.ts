@@ -1,4 +1,4 @@
-import { parseUuid7, type Bundle, type ToolView } from '../../schema/index.ts';
+import type { Bundle, ToolView } from '../../schema/index.ts';
 import { CommandFailure } from './failure.ts';
 import type { ServerClient } from './server-client.ts';
 
@@ -28,8 +28,7 @@ export function listBundles(server: ServerClient): Promise<Bundle[]> {
 
 /** A bundle by slug or id; fails when there is none. */
 export async function findBundle(server: ServerClient, ref: string): Promise<Bundle> {
-  const id = parseUuid7(ref);
-  const bundle = (await listBundles(server)).find((each) => each.slug === ref || each.id === id);
+  const bundle = (await listBundles(server)).find((each) => each.slug === ref || each.id === ref.toLowerCase());
   if (!bundle) throw new CommandFailure('bundle.not_found', `There is no bundle ${ref}. See: oubliette bundle list`);
   return bundle;
 }

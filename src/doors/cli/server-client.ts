@@ -1,7 +1,7 @@
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { text as textOf, buffer as bufferOf } from 'node:stream/consumers';
-import { isObject, type Detail } from '../../schema/index.ts';
+import type { Detail } from '../../schema/index.ts';
 import { CommandFailure } from './failure.ts';
 import type { ServerAddress } from './find-server.ts';
 
@@ -87,8 +87,7 @@ export class ServerClient {
 function refusalOf(status: number, text: string): CommandFailure {
   try {
     const { error } = JSON.parse(text) as { error: { code: string; message: string; details?: Detail[] } };
-    if (isObject(error) && typeof error.message === 'string')
-      return new CommandFailure(error.code, error.message, error.details ?? []);
+    if (typeof error?.message === 'string') return new CommandFailure(error.code, error.message, error.details ?? []);
   } catch {
     // Not one of our answers: something else listens there.
   }

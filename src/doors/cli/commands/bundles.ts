@@ -1,5 +1,6 @@
+import { randomUUIDv7 } from 'node:crypto';
 import { Option } from 'commander';
-import { newUuid, type Bundle } from '../../../schema/index.ts';
+import type { Bundle } from '../../../schema/index.ts';
 import { bundlePath, findBundle, listBundles } from '../catalog-client.ts';
 import { define, group, type Setting } from '../define.ts';
 import { columns, harmless, oneLine } from '../output.ts';
@@ -46,7 +47,7 @@ export function addBundles(setting: Setting): void {
       };
       const made = await (
         await cli.server()
-      ).json<Bundle>('PUT', bundlePath(encodeURIComponent(options.id ?? newUuid())), { body });
+      ).json<Bundle>('PUT', bundlePath(encodeURIComponent(options.id ?? randomUUIDv7())), { body });
       cli.print(made, () => `Made bundle ${made.slug} (${made.id}).`);
     },
   });

@@ -1,0 +1,73 @@
+import assert from 'node:assert/strict';
+import { PassThrough } from 'node:stream';
+import { test } from 'node:test';
+import type { Programs } from './define.ts';
+import { runCli } from './run-cli.ts';
+
+const programs: Programs = { version: '1.2.3', serve: () => Promise.reject(new Error('not here')) };
+
+async function run(...args: string[]): Promise<{ code: number; out: string; err: string }> {
+  let out = '';
+  let err = '';
+  const stream = (take: (text: string) => void) =>
+    new PassThrough().on('data', (chunk: Buffer) => take(chunk.toString())) as unknown as NodeJS.WriteStream;
+  const terminal = {
+    input: new PassThrough().end() as unknown as NodeJS.ReadStream,
+    output: stream((text) => (out += text)),
+    errors: stream((text) => (err += text)),
+  };
+  const code = await runCli(args, programs, terminal, { OUBLIETTE_HOME: '/does/not/exist' });
+  return { code, out, err };
+}
+
+/** Every command that does something, found by walking the help texts. */
+async function commands(path: string[] = []): Promise<string[]> {
+  const help = await run(...path, '--help');
+  assert.equal(help.code, 0, path.join(' '));
+  const listed = /\nCommands:\n([^]*)/.exec(help.out)?.[1] ?? '';
+  const names = [...listed.matchAll(/^ {2}([a-z]\w*)/gm)].map((match) => match[1]!).filter((name) => name !== 'help');
+  const below = (await Promise.all(names.map((name) => commands([...path, name])))).flat();
+  const isLeaf = path.length > 0 && /--json/.test(help.out);
+  return isLeaf ? [path.join(' '), ...below] : below;
+}
+
+test('every promised command is there, with --help and --json', async () => {
+  const promised = [
+    ...[
+      'serve',
+      'mcp',
+      'run',
+      'call',
+      'tools',
+      'login',
+      'client',
+      'doctor',
+      'export',
+      'import',
+      'backup',
+      'restore',
+      'chat',
+    ],
+    ...['token create', 'token list', 'token revoke', 'token rotate', 'secret set', 'secret list', 'secret remove'],
+    ...['server add', 'server list', 'server remove', 'project create', 'project list', 'project delete', 'pack new'],
+    ...['session spawn', 'session message', 'session follow', 'session end', 'audit verify'],
+  ];
+  const found = new Set(await commands());
+  assert.deepEqual(
+    promised.filter((name) => !found.has(name)),
+    [],
+  );
+  for (const name of found) assert.match((await run(...name.split(' '), '--help')).out, /--json/, name);
+});
+
+test('the version and the help are no failures, a missing subcommand is bad usage', async () => {
+  assert.deepEqual(await run('--version'), { code: 0, out: '1.2.3\n', err: '' });
+  assert.equal((await run('--help')).code, 0);
+  assert.equal((await run('token')).code, 2);
+});
+
+test('without a command it serves', async () => {
+  const ran = await run();
+  assert.equal(ran.code, 1);
+  assert.match(ran.err, /not here/);
+});

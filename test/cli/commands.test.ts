@@ -1,0 +1,168 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { oubliette, startTestServer, type TestServer } from '../support/running-server.ts';
+
+let server: TestServer;
+let scratch: string;
+before(async () => {
+  server = await startTestServer();
+  scratch = await mkdtemp(join(tmpdir(), 'oub-cli-'));
+});
+after(async () => {
+  await server.stop();
+  await rm(scratch, { recursive: true, force: true });
+});
+const cli = (args: string[], input?: string) => oubliette(args, { env: { OUBLIETTE_HOME: server.home }, input });
+
+const shade = {
+  displayName: 'Shade',
+  isEnabled: true,
+  type: 'function',
+  functionImpl: { func: 'demo.foo' },
+  argSchema: {
+    type: 'object',
+    properties: { text: { type: 'string' } },
+    required: ['text'],
+    additionalProperties: false,
+  },
+};
+
+test('lists tools for people, and the whole of them as JSON', async () => {
+  const human = await cli(['tools']);
+  assert.equal(human.code, 0);
+  assert.match(human.out, /^demo\n {2}demo_bar {2,}.+\n {2}demo_foo {2,}/m);
+  assert.doesNotMatch(human.out, /\u001b/, 'no colours where there is no terminal');
+  const { tools } = (await cli(['tools', '--json'])).json;
+  const foo = tools.find((tool: { name: string }) => tool.name === 'demo_foo');
+  assert.equal(foo.bundleSlug, 'demo');
+  assert.ok(foo.argSchema);
+  const narrowed = (await cli(['tools', '--bundle', 'demo', '--json'])).json.tools;
+  assert.deepEqual(new Set(narrowed.map((tool: { bundleSlug: string }) => tool.bundleSlug)), new Set(['demo']));
+});
+
+test('calls a tool with arguments from the line, a file and standard input', async () => {
+  const fromLine = await cli(['call', 'demo_foo', '{"text":"hi"}', '--json']);
+  assert.equal(fromLine.code, 0);
+  assert.equal(fromLine.json.ok, true);
+  const word = fromLine.json.value;
+  const file = join(scratch, 'args.json');
+  await writeFile(file, '{"text":"hi"}');
+  assert.equal((await cli(['call', 'demo_foo', `@${file}`])).out, `${word}\n`);
+  assert.equal((await cli(['call', 'demo_foo', '-'], '{"text":"hi"}')).out, `${word}\n`);
+});
+
+test('exit codes tell a failure (1) from bad usage (2)', async () => {
+  const cases: [string[], number, RegExp][] = [
+    [['call', 'demo_foo', '{}'], 1, /\/args\/text: is required/],
+    [['call', 'demo_fooo', '{}'], 1, /There is no tool demo_fooo/],
+    [['call', 'demo_foo', '{nope'], 2, /must be JSON/],
+    [['call', 'demo_foo', '[1]'], 2, /must be a JSON object/],
+    [['call', 'demo_foo', '@/does/not/exist'], 2, /cannot be read/],
+    [['call'], 2, /missing required argument/],
+    [['frobnicate'], 2, /unknown command/],
+    [['token', 'create'], 2, /required option/],
+    [['token', 'create', '--name', 'x', '--scope', 'king'], 2, /Allowed choices are read, write, admin/],
+    [['token', 'create', '--name', 'x', '--scope', 'read', '--ttl', 'soon'], 2, /is no time/],
+    [['tools', '--sideways'], 2, /unknown option/],
+    [['token', 'revoke', 'tok_nothere'], 1, /tok_nothere/],
+    [['bundle', 'disable', 'nowhere'], 1, /There is no bundle nowhere/],
+  ];
+  for (const [args, code, message] of cases) {
+    const ran = await cli(args);
+    assert.equal(ran.code, code, args.join(' '));
+    assert.match(ran.err, message, args.join(' '));
+    assert.equal(ran.out, '', args.join(' '));
+  }
+  const asJson = await cli(['call', 'demo_fooo', '{}', '--json']);
+  assert.equal(asJson.code, 1);
+  assert.equal(JSON.parse(asJson.err).error.code, 'tool.not_found');
+});
+
+test('a token is made, listed, used, rotated and revoked', async () => {
+  const made = (
+    await cli(['token', 'create', '--name', 'bot', '--scope', 'read', '--bundle', 'demo', '--ttl', '1h', '--json'])
+  ).json;
+  assert.match(made.token, /^oub_/);
+  assert.match(made.id, /^tok_/);
+  assert.deepEqual(made.bundles, ['demo']);
+  const as = (token: string) =>
+    oubliette(['tools', '--json'], { env: { OUBLIETTE_URL: server.url, OUBLIETTE_TOKEN: token } });
+  const seen = (await as(made.token)).json.tools.map((tool: { bundleSlug: string }) => tool.bundleSlug);
+  assert.deepEqual(new Set(seen), new Set(['demo']));
+  const list = await cli(['token', 'list', '--json']);
+  assert.ok(!list.out.includes(made.token), 'the list never shows the secret');
+  const rotated = (await cli(['token', 'rotate', made.id, '--json'])).json;
+  assert.equal((await as(made.token)).code, 1);
+  assert.equal((await as(rotated.token)).code, 0);
+  assert.equal((await cli(['token', 'revoke', made.id, '--json'])).json.revoked, true);
+  const refused = await as(rotated.token);
+  assert.equal(refused.code, 1);
+  assert.match(refused.err, /not valid, has expired or was revoked/);
+});
+
+test('a bundle and a tool are made, called, switched off and deleted', async () => {
+  const bundle = (await cli(['bundle', 'create', 'first', '--name', 'First steps', '--json'])).json;
+  assert.equal(bundle.slug, 'first');
+  assert.equal((await cli(['bundle', 'create', 'first'])).code, 1);
+  const tool = await cli(['tool', 'create', 'first', 'shade', 'v1', '-', '--json'], JSON.stringify(shade));
+  assert.equal(tool.code, 0, tool.err);
+  assert.equal(tool.json.name, 'first_shade');
+  assert.equal((await cli(['tool', 'show', 'first', 'shade', 'v1', '--json'])).json.id, tool.json.id);
+  const direct = (await cli(['call', 'demo_foo', '{"text":"x"}'])).out;
+  assert.equal((await cli(['call', 'first_shade', '{"text":"x"}'])).out, direct);
+  assert.equal((await cli(['tool', 'disable', 'first', 'shade', 'v1'])).out, 'first_shade v1 is off.\n');
+  const off = await cli(['call', 'first_shade', '{"text":"x"}']);
+  assert.equal(off.code, 1);
+  assert.match(off.err, /disabled/);
+  assert.equal((await cli(['tool', 'enable', bundle.id, 'shade', 'v1'])).code, 0);
+  assert.match((await cli(['bundle', 'delete', 'first'])).err, /still holds 1 tools/);
+  assert.equal((await cli(['tool', 'delete', 'first', 'shade', 'v1'])).code, 0);
+  assert.equal((await cli(['bundle', 'delete', 'first'])).code, 0);
+  assert.equal((await cli(['bundle', 'delete', 'first'])).code, 1);
+});
+
+test('a pack file is written once', async () => {
+  const made = await cli(['pack', 'new', 'greeter', '--json']);
+  assert.equal(made.json.tool, 'greeter_greet');
+  assert.match(await readFile(made.json.file, 'utf8'), /greet\.tool = \{/);
+  assert.equal((await stat(made.json.file)).mode & 0o777, 0o600);
+  assert.equal((await cli(['pack', 'new', 'greeter'])).code, 1);
+  for (const name of ['../evil', 'A', 'a/b', '']) assert.equal((await cli(['pack', 'new', name])).code, 2, name);
+});
+
+test('doctor says how the machine and the server are', async () => {
+  const { checks } = (await cli(['doctor', '--json'])).json as {
+    checks: { name: string; status: string; text: string }[];
+  };
+  const status = Object.fromEntries(checks.map((check) => [check.name, check.status]));
+  assert.equal(status['node'], 'ok');
+  assert.equal(status['state'], 'ok');
+  assert.equal(status['config'], 'ok');
+  assert.match(checks.find((check) => check.name === 'server')!.text, /^ready at http/);
+  assert.deepEqual(
+    checks.filter((check) => check.name === 'home').map((check) => check.status),
+    ['ok'],
+  );
+});
+
+test('terminal tricks in stored texts are not passed on', async () => {
+  await cli(['bundle', 'create', 'tricky']);
+  const body = { ...shade, description: 'safe\u001b[2J\u001b]0;evil\u0007 text\u202e' };
+  assert.equal((await cli(['tool', 'create', 'tricky', 'shade', 'v1', '-'], JSON.stringify(body))).code, 0);
+  const { out } = await cli(['tools', '--bundle', 'tricky']);
+  assert.match(out, /safe/);
+  assert.doesNotMatch(out, /[\u001b\u0007\u202e]/);
+});
+
+test('a reader that goes away early is no failure', async () => {
+  const { spawnSync } = await import('node:child_process');
+  const line = `${process.execPath} src/cli.ts tools --json --home ${server.home} | head -c 10`;
+  const ran = spawnSync('bash', ['-c', `set -o pipefail; ${line}`], {
+    encoding: 'utf8',
+    cwd: join(import.meta.dirname, '..', '..'),
+  });
+  assert.equal(ran.status, 0, ran.stderr);
+});

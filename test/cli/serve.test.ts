@@ -1,0 +1,112 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { spawn } from 'node:child_process';
+import { cleanEnv, oubliette, root, startTestServer } from '../support/running-server.ts';
+
+const scratch = await mkdtemp(join(tmpdir(), 'oub-serve-'));
+after(() => rm(scratch, { recursive: true, force: true }));
+
+test('a first start makes the home, says where everything is, and a stop leaves nothing behind', async () => {
+  const home = join(scratch, 'first');
+  const server = await startTestServer({ home });
+  const info = JSON.parse(await readFile(join(home, 'server.json'), 'utf8'));
+  assert.deepEqual(Object.keys(info).sort(), ['mcpUrl', 'pid', 'port', 'startedAt', 'url', 'version']);
+  assert.equal(info.pid, server.pid);
+  assert.equal(info.url, server.url);
+  assert.equal((await stat(home)).mode & 0o777, 0o700);
+  for (const name of ['admin.token', 'state.db'])
+    assert.equal((await stat(join(home, name))).mode & 0o777, 0o600, name);
+  assert.match(server.token, /^oub_/);
+  assert.deepEqual(await (await fetch(`${server.url}/health`)).json(), { status: 'ok' });
+  assert.equal(await server.stop(), 0);
+  await assert.rejects(stat(join(home, 'server.json')), { code: 'ENOENT' });
+  await assert.rejects(fetch(`${server.url}/health`));
+});
+
+test('people read the addresses, and Ctrl-C stops it', async () => {
+  const home = join(scratch, 'people');
+  const child = spawn(process.execPath, ['src/cli.ts', 'serve', '--port', '0', '--home', home], {
+    cwd: root,
+    env: cleanEnv(),
+  });
+  let out = '';
+  child.stdout.setEncoding('utf8').on('data', (chunk: string) => (out += chunk));
+  while (!out.includes('Ctrl-C')) await once(child.stdout, 'data');
+  assert.match(out, /Web app\s+http:\/\/127\.0\.0\.1:\d+\/app/);
+  assert.match(out, /MCP\s+http:\/\/127\.0\.0\.1:\d+\/mcp\/run/);
+  assert.ok(out.includes(`Admin token  ${join(home, 'admin.token')}`));
+  child.kill('SIGINT');
+  child.kill('SIGINT');
+  assert.deepEqual(await once(child, 'exit'), [0, null]);
+});
+
+test('the environment sets what flags do not', async () => {
+  const home = join(scratch, 'env');
+  const server = await startTestServer({
+    home,
+    env: { OUBLIETTE_HOME: '/does/not/exist', OUBLIETTE_PORT: '1', OUBLIETTE_LOG: 'debug' },
+  });
+  assert.equal(await server.stop(), 0);
+  const wrong: Record<string, string>[] = [
+    { OUBLIETTE_PORT: 'high' },
+    { OUBLIETTE_PORT: '70000' },
+    { OUBLIETTE_LOG: 'loud' },
+    { OUBLIETTE_STORE: 'postgres://x' },
+  ];
+  for (const env of wrong) {
+    const ran = await oubliette(['serve', '--home', home], { env });
+    assert.equal(ran.code, 2, JSON.stringify(env));
+  }
+});
+
+test('a taken port is a clear failure', async () => {
+  const server = await startTestServer();
+  const ran = await oubliette(['serve', '--home', join(scratch, 'taken'), '--port', new URL(server.url).port]);
+  assert.equal(ran.code, 1);
+  assert.match(ran.err, /port|EADDRINUSE|address already in use/i);
+  await server.stop();
+});
+
+test('without a server a command says how to start one, also when server.json is stale', async () => {
+  const home = join(scratch, 'none');
+  for (const prepare of [
+    async () => {},
+    async () => writeFile(join(home, 'server.json'), '{"pid":999999,"url":"http://127.0.0.1:9"}'),
+    async () => writeFile(join(home, 'server.json'), 'garbage'),
+  ]) {
+    await mkdir(home, { recursive: true });
+    await prepare();
+    const ran = await oubliette(['tools'], { env: { OUBLIETTE_HOME: home } });
+    assert.equal(ran.code, 1);
+    assert.match(ran.err, /No server is running on .*\. Start one with: oubliette serve/);
+  }
+  const half = await oubliette(['tools'], { env: { OUBLIETTE_URL: 'http://127.0.0.1:9' } });
+  assert.match(half.err, /OUBLIETTE_TOKEN is not/);
+});
+
+test('a backup of a running server restores to a home that serves the same', async () => {
+  const server = await startTestServer({ home: join(scratch, 'backed-up') });
+  const env = { OUBLIETTE_HOME: server.home };
+  await oubliette(['bundle', 'create', 'keepsake'], { env });
+  const token = (await oubliette(['token', 'create', '--name', 'kept', '--scope', 'read', '--json'], { env })).json
+    .token;
+  const file = join(scratch, 'backup.tar.gz');
+  assert.equal((await oubliette(['backup', file, '--json'], { env })).code, 0);
+  const running = await oubliette(['restore', file], { env });
+  assert.equal(running.code, 1);
+  assert.match(running.err, /Stop it first/);
+  await server.stop();
+
+  const home = join(scratch, 'restored');
+  assert.equal((await oubliette(['restore', file, '--home', home])).code, 0);
+  const again = await startTestServer({ home });
+  const bundles = await again.fetch('/tools/bundles?pageSize=256', { token });
+  assert.equal(bundles.status, 200, 'the token is valid here too');
+  const slugs = ((await bundles.json()) as { bundles: { slug: string }[] }).bundles.map((bundle) => bundle.slug);
+  assert.ok(slugs.includes('keepsake'));
+  await again.stop();
+});
