@@ -1,0 +1,160 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
+import { setPriority } from 'node:os';
+import type { Socket } from 'node:net';
+import { encodeFrame, FrameReader, type Frame } from './frames.ts';
+import type { FromChild, ToChild } from './protocol.ts';
+
+/** Why a child was ended before it answered. */
+export type Kill = 'memory' | 'time' | 'cancelled' | 'crashed' | 'not-started';
+
+export class ChildKilled extends Error {
+  readonly reason: Kill;
+  constructor(reason: Kill, options?: ErrorOptions) {
+    super(`the program's process ended: ${reason}`, options);
+    this.reason = reason;
+  }
+}
+
+interface Pending {
+  resolve(frame: Frame<FromChild>): void;
+  reject(error: ChildKilled): void;
+}
+
+/** After this long a program may no longer compete with short ones for the processor. */
+const slowAfterMs = 200;
+const watchEveryMs = 20;
+const pageBytes = 4096;
+
+/** One forked process that runs programs, one message at a time, and can be killed at any moment. */
+export class Child {
+  readonly #process: ChildProcess;
+  readonly #channel: Socket;
+  readonly #reader = new FrameReader<FromChild>();
+  readonly #maxResidentBytes: number;
+  #pending: Pending | undefined;
+  #watch: NodeJS.Timeout | undefined;
+  #reason: Kill = 'not-started';
+  #startError: Error | undefined;
+  #isSlow = false;
+  isDead = false;
+  onExit: (() => void) | undefined;
+
+  constructor(childPath: string, options: { heapMb: number; maxResidentBytes: number }) {
+    this.#maxResidentBytes = options.maxResidentBytes;
+    const flags = [`--max-old-space-size=${options.heapMb}`, '--no-warnings', '--permission', '--allow-addons', '--allow-fs-read=*'];
+    this.#process = spawn(process.execPath, [...flags, childPath], {
+      stdio: ['ignore', 'ignore', 'ignore', 'pipe'],
+      env: {},
+      cwd: '/',
+      detached: false,
+    });
+    this.#channel = this.#process.stdio[3] as Socket;
+    this.#channel.on('data', (data: Buffer) => this.#receive(data));
+    this.#channel.on('error', () => this.kill(this.#reason));
+    this.#process.on('error', (error) => {
+      this.#startError = error;
+      this.#ended();
+    });
+    this.#process.on('exit', () => this.#ended());
+  }
+
+  get pid(): number | undefined {
+    return this.#process.pid;
+  }
+
+  /** True once a program ran long here: its low priority cannot be raised again, so it should not serve others. */
+  get isSlow(): boolean {
+    return this.#isSlow;
+  }
+
+  /** Idle children must not keep the process alive. */
+  setIdle(isIdle: boolean): void {
+    if (isIdle) {
+      this.#process.unref();
+      this.#channel.unref();
+    } else {
+      this.#process.ref();
+      this.#channel.ref();
+    }
+  }
+
+  /** Sends a message and waits for the answer, at most `maxMs`. Rejects with ChildKilled. */
+  ask(message: ToChild, tail: Buffer | undefined, maxMs: number): Promise<Frame<FromChild>> {
+    if (this.isDead) return Promise.reject(new ChildKilled(this.#reason, { cause: this.#startError }));
+    return new Promise((resolve, reject) => {
+      const startedAt = Date.now();
+      this.#pending = { resolve, reject };
+      this.#watch = setTimeout(() => this.#look(startedAt, maxMs), Math.min(watchEveryMs, maxMs));
+      this.#channel.write(encodeFrame(message, tail));
+    });
+  }
+
+  kill(reason: Kill): void {
+    if (this.isDead) return;
+    this.#reason = reason;
+    this.#process.kill('SIGKILL');
+    this.#ended();
+  }
+
+  #receive(data: Buffer): void {
+    for (const frame of this.#reader.push(data)) {
+      if (frame.head.op === 'ready') {
+        this.#reason = 'crashed';
+        continue;
+      }
+      clearTimeout(this.#watch);
+      const pending = this.#pending;
+      this.#pending = undefined;
+      pending?.resolve(frame);
+    }
+  }
+
+  /** Looks at time and memory of a program that has been running for a while. */
+  #look(startedAt: number, maxMs: number): void {
+    if (this.isDead || !this.#pending) return;
+    const usedMs = Date.now() - startedAt;
+    if (usedMs >= maxMs) {
+      this.kill('time');
+      return;
+    }
+    if (usedMs >= slowAfterMs && !this.#isSlow) {
+      this.#isSlow = true;
+      lowerPriority(this.pid);
+    }
+    void this.#residentBytes().then((bytes) => {
+      if (bytes > this.#maxResidentBytes) this.kill('memory');
+      else if (this.#pending) this.#watch = setTimeout(() => this.#look(startedAt, maxMs), Math.min(watchEveryMs, maxMs - usedMs));
+    });
+  }
+
+  async #residentBytes(): Promise<number> {
+    if (process.platform !== 'linux') return 0;
+    try {
+      const fields = (await readFile(`/proc/${this.pid}/statm`, 'utf8')).split(' ');
+      return Number(fields[1]) * pageBytes;
+    } catch {
+      return 0;
+    }
+  }
+
+  #ended(): void {
+    if (this.isDead) return;
+    this.isDead = true;
+    clearTimeout(this.#watch);
+    this.#channel.destroy();
+    const pending = this.#pending;
+    this.#pending = undefined;
+    pending?.reject(new ChildKilled(this.#reason, { cause: this.#startError }));
+    this.onExit?.();
+  }
+}
+
+function lowerPriority(pid: number | undefined): void {
+  if (pid === undefined) return;
+  try {
+    setPriority(pid, 15);
+  } catch {
+    // The process is gone, or the system does not allow it: it only means less comfort for others.
+  }
+}

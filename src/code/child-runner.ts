@@ -1,0 +1,119 @@
+import type { Exception, NameLookup, Native, Parsed, Print, Snapshot } from './monty.ts';
+import { nothing, type FromChild, type ToChild } from './protocol.ts';
+import { fromJson, keywordsToJson, toJson, ValueProblem } from './values.ts';
+
+interface Reply {
+  head: FromChild;
+  tail?: Buffer;
+}
+
+const maxArgumentBytes = 8 * 1024 * 1024;
+const maxValueBytes = 32 * 1024 * 1024;
+/** Marks our packs among dataclasses; a program has no way to make one itself. */
+const packType = 7_305_331n;
+
+/** Drives the interpreter: each message runs a program to its next call, its end or its failure. */
+export function programRunner(native: Native): (message: ToChild, tail: Buffer) => Reply {
+  let waiting: Snapshot | undefined;
+  let out = '';
+  let printLeft = 0;
+  let printedTooMuch = false;
+  const print: Print = (_stream, text) => {
+    // Each piece costs native memory until the program pauses, so many small ones count for more than their length.
+    printLeft -= Math.max(text.length, 16);
+    printedTooMuch = printLeft < 0;
+    if (printedTooMuch) throw new Error('too much output');
+    out += text;
+  };
+
+  return (message, tail) => {
+    out = '';
+    if (message.op === 'park') {
+      const data = waiting!.dump();
+      waiting = undefined;
+      return { head: { op: 'parked' }, tail: data };
+    }
+    if (message.op === 'check') return { head: check(message) };
+    printLeft = message.maxPrintBytes;
+    printedTooMuch = false;
+    try {
+      const state = message.op === 'start' ? start(message) : resume(message, tail);
+      return { head: report(settleNames(state, message.packs, message.bare)) };
+    } catch (error) {
+      waiting = undefined;
+      const type = error instanceof ValueProblem ? 'ValueError' : 'RuntimeError';
+      return { head: { op: 'failed', out, type, message: (error as Error).message, frames: [] } };
+    }
+  };
+
+  function start(message: Extract<ToChild, { op: 'start' }>): unknown {
+    const inputs = Object.fromEntries(Object.entries(message.inputs ?? {}).map(([name, json]) => [name, fromJson(json)]));
+    const names = Object.keys(inputs);
+    const parsed = native.Monty.create(message.code, { scriptName: 'program.py', ...(names.length > 0 ? { inputs: names } : {}) });
+    if (parsed instanceof native.MontyException) return parsed;
+    return (parsed as Parsed).start({ ...(names.length > 0 ? { inputs } : {}), limits: message.limits, printCallback: print });
+  }
+
+  function check(message: Extract<ToChild, { op: 'check' }>): FromChild {
+    const parsed = native.Monty.create(message.code, { scriptName: 'program.py', inputs: message.inputs });
+    return parsed instanceof native.MontyException ? report(parsed) : { op: 'done', out, isNothing: true, json: 'null' };
+  }
+
+  function resume(message: Extract<ToChild, { op: 'resume' }>, tail: Buffer): unknown {
+    const snapshot = tail.length > 0 ? native.MontySnapshot.load(tail, { printCallback: print }) : waiting!;
+    waiting = undefined;
+    if (message.error) return snapshot.resume({ exception: message.error });
+    return snapshot.resume({ returnValue: fromJson(message.value ?? 'null') });
+  }
+
+  /** Answers what names mean until something else happens. */
+  function settleNames(state: unknown, packs: readonly string[], bare: readonly string[]): unknown {
+    while (state instanceof native.MontyNameLookup) {
+      const lookup = state as NameLookup;
+      const name = lookup.variableName;
+      if (packs.includes(name)) state = lookup.resume({ value: packValue(name) });
+      else if (bare.includes(name)) state = lookup.resume({ value: Object.defineProperty(() => undefined, 'name', { value: name }) });
+      else state = lookup.resume();
+    }
+    return state;
+  }
+
+  function report(state: unknown): FromChild {
+    if (state instanceof native.MontySnapshot) {
+      waiting = state;
+      const args = state.args;
+      const pack = packOf(args[0]);
+      return {
+        op: 'call',
+        out,
+        ...(pack === undefined ? {} : { pack }),
+        name: state.functionName,
+        args: toJson(pack === undefined ? args : args.slice(1), maxArgumentBytes),
+        kwargs: keywordsToJson(state.kwargs, maxArgumentBytes),
+      };
+    }
+    if (state instanceof native.MontyComplete) {
+      const value = state.output;
+      return { op: 'done', out, isNothing: value === nothing, json: value === nothing ? 'null' : toJson(value, maxValueBytes) };
+    }
+    const { exception, frames } = failure(state as Exception);
+    if (printedTooMuch) return { op: 'failed', out: '', type: 'RuntimeError', message: 'the program printed more than 4 MiB. Print less, or return the value', frames };
+    return { op: 'failed', out, type: exception.typeName, message: exception.message, frames };
+  }
+}
+
+function packValue(name: string): object {
+  return { __monty_type__: 'Dataclass', name, typeId: packType, fieldNames: ['_pack'], fields: { _pack: name }, frozen: true };
+}
+
+function packOf(value: unknown): string | undefined {
+  const tagged = value as { typeId?: unknown; name?: string } | null | undefined;
+  return typeof tagged === 'object' && tagged !== null && tagged.typeId === packType ? tagged.name : undefined;
+}
+
+function failure(error: Exception): { exception: Exception['exception']; frames: { line: number; functionName?: string }[] } {
+  const frames = error.traceback().map(({ line, functionName }) => (functionName === undefined ? { line } : { line, functionName }));
+  // Deep recursion: the ends of the stack tell the story.
+  const few = frames.length > 12 ? [...frames.slice(0, 4), ...frames.slice(-4)] : frames;
+  return { exception: error.exception, frames: few };
+}

@@ -1,0 +1,203 @@
+import { after, test } from 'node:test';
+import assert from 'node:assert/strict';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { functionInfo, openEngine, type ProgramOutcome, type World } from './index.ts';
+
+const engine = openEngine({
+  childPath: new URL('./child.ts', import.meta.url).pathname,
+  limits: () => ({ timeoutMs: 1500, maxMemoryMb: 64, maxCalls: 50 }),
+});
+after(() => engine.close());
+
+const functions = new Map(
+  [
+    functionInfo('brave.search', {
+      properties: { query: { type: 'string' }, count: { type: 'integer', default: 5 }, country: { type: 'string' } },
+      required: ['query'],
+    }),
+    functionInfo('brave.wait', { properties: { ms: { type: 'integer' } } }),
+    functionInfo('brave.echo', { properties: { value: {} } }),
+  ].map((info) => [info.fullName.split('.')[1]!, info]),
+);
+const hello = functionInfo('hello', { properties: { who: { type: 'string' } } });
+const world: World = {
+  pack: (name) => (name === 'brave' ? { name, find: (each) => functions.get(each), names: () => [...functions.keys()] } : undefined),
+  packNames: () => ['brave'],
+  bare: (name) => (name === 'hello' ? hello : undefined),
+  bareNames: () => ['hello'],
+  aliases: { ws: 'brave.search', b: 'brave', lost: 'gone.away' },
+  snippets: { find: { params: { topic: {}, count: { type: 'int', default: 2 } }, body: 'brave.search(query="{{ topic }}", count={{ count }})' } },
+  async call(target, args, signal) {
+    if (target.name === 'wait') await sleep(Number(args['ms']), undefined, { signal });
+    if (target.name === 'echo') return { value: args['value'] };
+    if (args['query'] === 'bad') return { error: { type: 'ValueError', message: 'a bad query' } };
+    return { value: { tool: target.pack ? `${target.pack}.${target.name}` : target.name, args } };
+  },
+};
+const run = (code: string, owner = 'someone'): Promise<ProgramOutcome> => engine.run({ code, owner, world });
+async function value(code: string): Promise<unknown> {
+  const outcome = await run(code);
+  if (!outcome.ok) throw new Error(outcome.error.text);
+  return JSON.parse(outcome.json);
+}
+async function failure(code: string): Promise<string> {
+  const outcome = await run(code);
+  assert.equal(outcome.ok, false, `expected a failure, got ${JSON.stringify(outcome)}`);
+  return outcome.ok ? '' : outcome.error.text;
+}
+
+test('the last expression is the value', async () => {
+  assert.equal(await value('x = 20\nx + 1'), 21);
+  assert.equal(await value('x = 1; x'), 1);
+});
+
+test('a top-level return is the value', async () => {
+  assert.deepEqual(await value('if True:\n    return {"a": (1, 2)}\n5'), { a: [1, 2] });
+});
+
+test('tells no value from None', async () => {
+  for (const code of ['x = 1', '', '# only a comment', 'if True: 5', 'def f(): pass', 'import json'])
+    assert.deepEqual(await run(code), { ok: true, printed: '', hasValue: false, json: 'null' }, code);
+  assert.deepEqual(await run('None'), { ok: true, printed: '', hasValue: true, json: 'null' });
+});
+
+test('collects what is printed', async () => {
+  assert.deepEqual(await run('print("a", 1, sep="-")\nprint()\n2'), { ok: true, printed: 'a-1\n\n', hasValue: true, json: '2' });
+});
+
+test('reads __format__ at the top level', async () => {
+  const outcome = await run('__format__ = "yaml"\n1');
+  assert.equal(outcome.ok && outcome.format, 'yaml');
+});
+
+test('packs are names with attributes; keywords may be shortened, positions follow the schema', async () => {
+  const expected = { tool: 'brave.search', args: { query: 'x', count: 3 } };
+  for (const code of ['brave.search(query="x", count=3)', 'brave.search(q="x", count=3)', 'brave.search("x", 3)', 'b.search("x", count=3)', 'ws("x", 3)', 'find = brave\nfind.search("x", 3)'])
+    assert.deepEqual(await value(code), expected, code);
+});
+
+test('functions can stand alone and be passed on', async () => {
+  assert.deepEqual(await value('hello(who="a")'), { tool: 'hello', args: { who: 'a' } });
+  assert.deepEqual(await value('f = hello\nf(who="b")'), { tool: 'hello', args: { who: 'b' } });
+});
+
+test('names what is wrong with a call before anything runs', async () => {
+  const outcome = await run('print("ran")\nbrave.search(query="x")\nbrave.search(qury="y")');
+  assert.equal(outcome.printed, '');
+  assert.equal(
+    outcome.ok ? '' : outcome.error.text,
+    "TypeError: brave.search() got an unexpected keyword argument 'qury'. Did you mean 'query'?\n" +
+      "Signature: brave.search(query: str, count: int = 5, country: str = '...')\n" +
+      '  line 3: brave.search(qury="y")',
+  );
+  assert.match(await failure('brave.search("a", cou=1)'), /keyword 'cou' is ambiguous: it could be count or country\nSignature: /);
+  assert.match(await failure('brave.search()'), /missing 1 required argument: 'query'/);
+  assert.match(await failure('brave.search("a", query="b")'), /got multiple values for argument 'query'/);
+  assert.match(await failure('brave.search(1, 2, 3, 4)'), /takes 3 positional arguments but 4 were given/);
+  assert.match(await failure('brave.serch("a")'), /AttributeError: pack 'brave' has no function 'serch'. Did you mean brave.search\? Functions: brave.search, brave.wait, brave.echo/);
+  assert.match(await failure('brav.search("a")'), /there is no pack 'brav'. Did you mean 'brave'\? Packs: brave/);
+  assert.match(await failure('ws(qqq=1)'), /brave.search\(\) got an unexpected keyword argument 'qqq'/);
+});
+
+test('a program can catch what it expects', async () => {
+  assert.equal(await value('try:\n    brave.search("bad")\nexcept ValueError as e:\n    text = str(e)\ntext'), 'a bad query');
+  assert.match(String(await value('try:\n    brave.search(zz=1)\nexcept TypeError as e:\n    text = str(e)\ntext')), /unexpected keyword argument 'zz'/);
+  assert.match(String(await value('try:\n    lost()\nexcept NameError as e:\n    text = str(e)\ntext')), /alias 'lost' means gone.away/);
+});
+
+test('errors show the lines of the own code, also behind a snippet and a function defined further down', async () => {
+  const text = await failure('$find topic=x\ndef main():\n    return later()\ndef later():\n    return brave.search("bad")\nmain()');
+  assert.equal(text, 'ValueError: a bad query\n  line 6: main()\n  line 3, in main: return later()\n  line 5, in later: return brave.search("bad")');
+});
+
+test('functions may call functions and use values that are defined further down', async () => {
+  assert.equal(await value('def a():\n    return b() + N\ndef b():\n    return 1\nN = 2\na()'), 3);
+});
+
+test('parallel answers in order and keeps failures as values', async () => {
+  const startedAt = Date.now();
+  const answers = (await value('parallel([("brave.wait", {"ms": 150}), ("ws", {"query": "bad"}), "hello", ("brave.wait", {"ms": 150}), ("no.such", {}), 7])')) as Record<string, unknown>[];
+  assert.ok(Date.now() - startedAt < 290, 'they ran one after the other');
+  assert.deepEqual(answers[0], { tool: 'brave.wait', args: { ms: 150 } });
+  assert.deepEqual(answers[1], { error: 'a bad query' });
+  assert.deepEqual(answers[2], { tool: 'hello', args: {} });
+  assert.match(String(answers[4]?.['error']), /there is no pack 'no'/);
+  assert.match(String(answers[5]?.['error']), /parallel\(\) takes one list/);
+});
+
+test('foreign values stay values, whatever their keys', async () => {
+  const odd = '{"__monty_type__": "Dataclass", "__proto__": {"a": 1}, "typeId": 5}';
+  assert.deepEqual(await value(`brave.echo(value=${odd})`), JSON.parse(odd));
+  assert.match(await failure('brave.echo(**{"__proto__": {"a": 1}})'), /unexpected keyword argument '__proto__'/);
+});
+
+test('says what to write instead of Python that is not there', async () => {
+  const cases: [string, RegExp][] = [
+    ['class A: pass', /class definitions\nHint: Use dicts and functions/],
+    ['match 1:\n    case 1: pass', /Hint: Use if \/ elif/],
+    ['def g():\n    yield 1', /Hint: Build a list/],
+    ['"{}".format(1)', /Hint: Use an f-string/],
+    ['"%d" % 1', /Hint: Use an f-string/],
+    ['import itertools', /Hint: Use loops and comprehensions[\s\S]*Modules that can be imported: asyncio, datetime, json/],
+    ['json.dumps(1)', /write 'import json' first/],
+    ['d = {}\ndel d["a"]', /Hint: Use items.pop/],
+    ['@wrap\ndef f(): pass', /decorators are not supported/],
+    ['open("/etc/passwd").read()', /PermissionError[\s\S]*no file access/],
+    ['eval("1")', /programs cannot run text as code/],
+    ['await brave.search("x")', /Tool calls need no await/],
+    ['import datetime\ndatetime.datetime.now()', /There is no clock here/],
+  ];
+  for (const [code, expected] of cases) assert.match(await failure(code), expected, code);
+});
+
+test('ends a program that makes too many calls, and it cannot catch that', async () => {
+  assert.match(await failure('for i in range(100):\n    try:\n        brave.search("x")\n    except Exception:\n        pass'), /more than 50 calls/);
+});
+
+test('hostile programs end with a named error while another owner is served at once', async () => {
+  const hostile: [string, RegExp][] = [
+    ['while True: pass', /^TimeoutError: the program used more than 1.5 s/],
+    ['",".join(["a" * 10**6] * 10**5)', /^MemoryError/],
+    ['x = [0] * 10\nfor i in range(9): x = [x] * 10\nx', /^MemoryError/],
+    ['x = "a" * 10**9', /^MemoryError/],
+    ['def f(n): return f(n + 1)\nf(0)', /^RecursionError/],
+    ['while True: print("x" * 1000)', /^RuntimeError: the program printed more than 4 MiB/],
+    ['while True:\n    try:\n        print("x")\n    except Exception:\n        pass', /^(?:TimeoutError|MemoryError|RuntimeError)/],
+    ['x = []\nwhile True: x.append("y" * 1000)', /^MemoryError/],
+    ['2 ** 10 ** 8', /^(?:MemoryError|TimeoutError|OverflowError|ValueError)/],
+  ];
+  const ends = Promise.all(hostile.map(async ([code, expected]) => assert.match(await failure(code), expected, code)));
+  const times: number[] = [];
+  let isOver = false;
+  void ends.finally(() => (isOver = true));
+  while (!isOver) {
+    const startedAt = performance.now();
+    const outcome = await run('1 + 1', 'another');
+    times.push(performance.now() - startedAt);
+    assert.equal(outcome.ok && outcome.json, '2');
+    await sleep(20);
+  }
+  await ends;
+  times.sort((a, b) => a - b);
+  assert.ok(times[Math.floor(times.length / 2)]! < 100, `the other owner waited ${times.at(-1)} ms`);
+});
+
+test('a program that waits holds no child: more of them wait than there are children', async () => {
+  const many = await Promise.all(Array.from({ length: 60 }, () => run('brave.wait(ms=300)["args"]["ms"]')));
+  assert.ok(many.every((outcome) => outcome.ok && outcome.json === '300'));
+});
+
+test('stops when its caller goes away', async () => {
+  for (const code of ['while True: pass', 'brave.wait(ms=60000)']) {
+    const control = new AbortController();
+    const running = engine.run({ code, owner: 'someone', world, signal: control.signal });
+    setTimeout(() => control.abort(new Error('gone')), 50);
+    await assert.rejects(running, /gone/);
+  }
+});
+
+test('checks a program without running it', async () => {
+  assert.equal(await engine.check('x = city + "!"\nx', { inputs: ['city'], owner: 'a', world }), undefined);
+  assert.match((await engine.check('x = (', { owner: 'a' }))!.text, /SyntaxError/);
+  assert.match((await engine.check('brave.nope()', { owner: 'a', world }))!.text, /has no function 'nope'/);
+});

@@ -1,0 +1,141 @@
+import { ChildPool } from './child-pool.ts';
+import { resolveFunction } from './resolve-name.ts';
+import { prepare, type Prepared } from './prepare.ts';
+import { programError, type ProgramError } from './program-error.ts';
+import { runProgram } from './run-program.ts';
+import { SnippetError } from './snippets.ts';
+import { staticCheck } from './static-check.ts';
+import type { World } from './world.ts';
+
+/** What all programs must keep to; read for every program, so a changed configuration counts at once. */
+export interface EngineLimits {
+  /** Time a program may compute itself, waiting for calls not counted. */
+  timeoutMs: number;
+  maxMemoryMb: number;
+  maxCalls: number;
+  /** From start to end, waiting included. */
+  totalMs?: number;
+  maxRecursion?: number;
+}
+
+export interface EngineOptions {
+  /** The script that `child.ts` became: `entryPoint('code/child')`. */
+  childPath: string;
+  limits: () => EngineLimits;
+  /** Children one owner may keep busy; by default as many as there are processors, two to four. */
+  children?: number;
+}
+
+/** What programs that call each other share. The engine counts it down. */
+export interface ProgramBudget {
+  callsLeft: number;
+  /** Milliseconds since the epoch. */
+  deadline: number;
+}
+
+export interface ProgramRequest {
+  code: string;
+  /** Whose program it is: owners share the processors fairly. */
+  owner: string;
+  world: World;
+  /** Variables the program finds set. */
+  inputs?: Record<string, unknown>;
+  budget?: ProgramBudget;
+  signal?: AbortSignal;
+}
+
+export type ProgramOutcome =
+  | { ok: true; printed: string; /** False when the program ended without a value. */ hasValue: boolean; /** The value as JSON text. */ json: string; format?: 'json' | 'yaml' }
+  | { ok: false; printed: string; error: ProgramError };
+
+/**
+ * Runs programs. Every host call of a program goes to its `world`; while it waits it holds no process. Resolves
+ * with an outcome also for programs that fail; rejects only when `signal` aborts.
+ *
+ * An agent whose tools stand alone hands in `{ bare, bareNames, call }`; code mode `{ pack, packNames, call }`.
+ */
+export interface Engine {
+  run(request: ProgramRequest): Promise<ProgramOutcome>;
+  /** Finds what is wrong with a program without running it: syntax always, names and arguments with a world. */
+  check(code: string, options: { inputs?: string[]; world?: World; owner: string }): Promise<ProgramError | undefined>;
+  /** The packs and functions that a program names, as far as its text tells: `brave.search`, `foo`. */
+  close(): void;
+}
+
+export const maxProgramLength = 256 * 1024;
+
+export function openEngine(options: EngineOptions): Engine {
+  const pool = new ChildPool({
+    childPath: options.childPath,
+    ...(options.children === undefined ? {} : { size: options.children }),
+    maxMemoryMb: options.limits().maxMemoryMb,
+  });
+  pool.warm();
+  return {
+    async run(request) {
+      const prepared = prepared_(request.code, request.world);
+      if ('error' in prepared) return { ok: false, printed: '', error: prepared.error };
+      const names = await worldNames(prepared, request.world);
+      const finding = await findBefore(prepared, request.world, names.hasAny);
+      if (finding) return { ok: false, printed: '', error: finding };
+      return runProgram(pool, request, prepared, names, options.limits());
+    },
+    async check(code, { inputs = [], world, owner }) {
+      const prepared = prepared_(code, world ?? { call: () => Promise.reject(new Error('nothing is called')) });
+      if ('error' in prepared) return prepared.error;
+      const child = await pool.acquire(owner, new AbortController().signal);
+      try {
+        const { head } = await child.ask({ op: 'check', code: prepared.code, inputs }, undefined, options.limits().timeoutMs);
+        if (head.op === 'failed') return programError(head.type, head.message, prepared.ownLines(head.frames), prepared.source);
+      } finally {
+        pool.release(child);
+      }
+      return world ? findBefore(prepared, world, true) : undefined;
+    },
+    close: () => pool.close(),
+  };
+}
+
+function prepared_(code: string, world: World): Prepared | { error: ProgramError } {
+  if (code.length > maxProgramLength) {
+    const message = `the program has ${code.length} characters, more than ${maxProgramLength}. Pass data through a tool instead of the code`;
+    return { error: programError('SyntaxError', message, [], '') };
+  }
+  try {
+    return prepare(code, world.snippets ?? {});
+  } catch (error) {
+    if (!(error instanceof SnippetError)) throw error;
+    return { error: programError('SyntaxError', error.message, [{ line: error.line }], code) };
+  }
+}
+
+/** Names of the program that mean something in its world; only these travel to the child. */
+export interface WorldNames {
+  packs: string[];
+  bare: string[];
+  hasAny: boolean;
+}
+
+async function worldNames(prepared: Prepared, world: World): Promise<WorldNames> {
+  const packs: string[] = [];
+  const bare: string[] = [];
+  const { freeNames } = prepared.shape;
+  for (const name of freeNames) {
+    const alias = world.aliases && Object.hasOwn(world.aliases, name) ? world.aliases[name]! : undefined;
+    if (await world.pack?.(name)) packs.push(name);
+    else if (await world.bare?.(name)) bare.push(name);
+    else if (alias !== undefined && !alias.includes('.') && (await world.pack?.(alias))) packs.push(name);
+    else if (alias !== undefined && !('error' in (await resolveFunction(world, undefined, name)))) bare.push(name);
+  }
+  return { packs, bare, hasAny: freeNames.size > 0 };
+}
+
+async function findBefore(prepared: Prepared, world: World, hasNames: boolean): Promise<ProgramError | undefined> {
+  const { shape } = prepared;
+  if (shape.decoratorLine !== undefined)
+    return programError('NotImplementedError', 'decorators are not supported. Call the function on the other one: f = wrap(f)', prepared.ownLines([{ line: shape.decoratorLine + (shape.forwardNames.length > 0 ? 1 : 0) }]), prepared.source);
+  const finding = hasNames ? await staticCheck(shape, world) : undefined;
+  if (!finding) return undefined;
+  const line = finding.line + (shape.forwardNames.length > 0 ? 1 : 0);
+  return programError(finding.type, finding.message, prepared.ownLines([{ line }]), prepared.source);
+}

@@ -1,0 +1,93 @@
+const importable = new Set(['asyncio', 'datetime', 'json', 'math', 'os', 'pathlib', 're', 'sys', 'typing']);
+const available = [...importable].join(', ');
+
+const modules: Record<string, string> = {
+  collections: 'Use dict and list: counts[k] = counts.get(k, 0) + 1; groups.setdefault(k, []).append(v)',
+  itertools: 'Use loops and comprehensions: [x for part in parts for x in part]',
+  functools: 'Use a loop instead of reduce, and a dict instead of a cache',
+  random: 'There is no randomness here; call a tool that has it',
+  time: 'There is no clock here; call a tool that tells the time',
+  requests: 'There is no network here; call a tool (ot.packs() lists them)',
+  urllib: 'There is no network here; call a tool (ot.packs() lists them)',
+  httpx: 'There is no network here; call a tool (ot.packs() lists them)',
+  subprocess: 'There are no processes here; call a tool (ot.packs() lists them)',
+  dataclasses: 'Use dicts',
+  enum: 'Use plain constants',
+  statistics: 'Use sum(x) / len(x) and sorted(x)[len(x) // 2]',
+  string: 'Write the characters out',
+  csv: 'Split lines and fields with str.split, or call a tool that reads CSV',
+  copy: 'Use list(x) or dict(x) for a copy',
+  operator: "Use a lambda: key=lambda row: row['name']",
+  io: 'Use strings',
+};
+
+/** Each pattern of the interpreter's messages with the way round. */
+const ways: [RegExp, string | ((match: RegExpExecArray) => string)][] = [
+  [/class definitions/, 'Use dicts and functions instead of classes'],
+  [/pattern matching/, 'Use if / elif instead of match'],
+  [/yield expressions/, 'Build a list and return it instead of yield'],
+  [/'del' statement/, 'Use items.pop(key) instead of del, or set the name to None'],
+  [/async for loops/, 'Use a plain for loop: tool calls need no await'],
+  [/async with|context manager/, 'Call the tool directly, without with'],
+  [/type aliases/, 'Leave the type statement out'],
+  [/exception groups/, 'Use except instead of except*'],
+  [/complex constants/, 'Complex numbers are not available'],
+  [/Wildcard imports/, 'Import the names one by one'],
+  [/matrix multiplication/, 'Write the sums out with loops'],
+  [/'str' object has no attribute 'format'/, 'Use an f-string: f"{value}"'],
+  [/unsupported operand type\(s\) for %: 'str'/, 'Use an f-string instead of %: f"{value}"'],
+  [/can't be awaited/, 'Tool calls need no await: call the function directly'],
+  [/external functions are not yet supported in this context/, 'Call tools in a loop or comprehension first, then sort or map the results'],
+  [/'(?:datetime\.now|date\.today|datetime\.utcnow)' is not supported/, 'There is no clock here; call a tool that tells the time'],
+  [/Permission denied/, 'There is no file access here; call a tool that reads files'],
+  [/^module 'os' has no attribute/, 'There is no access to files, processes or the environment here; call a tool'],
+  [/is not supported in this environment/, 'There is no access to files, processes, clock or environment here; call a tool'],
+  [
+    /No module named '([\w.]+)'/,
+    (match) => {
+      const top = match[1]!.split('.')[0]!;
+      const own = Object.hasOwn(modules, top) ? `${modules[top]}. ` : '';
+      return `${own}Modules that can be imported: ${available}`;
+    },
+  ],
+];
+
+/** What to write instead, for what this Python does not have. */
+export function hintFor(message: string): string | undefined {
+  for (const [pattern, way] of ways) {
+    const match = pattern.exec(message);
+    if (match) return typeof way === 'string' ? way : way(match);
+  }
+  return undefined;
+}
+
+const builtins: Record<string, string> = {
+  exec: 'programs cannot run text as code',
+  eval: 'programs cannot run text as code; use json.loads to read data',
+  compile: 'programs cannot run text as code',
+  __import__: 'use an import statement',
+  globals: 'keep values in a dict of your own',
+  locals: 'keep values in a dict of your own',
+  vars: 'keep values in a dict of your own',
+  dir: 'ot.help(query="name") shows what there is',
+  help: 'ot.help(query="name") shows what there is',
+  input: 'programs cannot ask questions; pass the value in the code',
+  bytearray: 'use bytes or a list of numbers',
+  memoryview: 'use bytes',
+  super: 'there are no classes; use functions',
+  object: 'there are no classes; use dicts',
+  property: 'there are no classes; use functions',
+  format: 'use an f-string: f"{value:.2f}"',
+};
+
+/** Why a builtin or module of full Python is not here, and what to do. */
+export function missingBuiltin(name: string): string | undefined {
+  if (importable.has(name)) return `write 'import ${name}' first`;
+  if (Object.hasOwn(modules, name)) return `module '${name}' is not available. ${modules[name]}`;
+  return Object.hasOwn(builtins, name) ? builtins[name] : undefined;
+}
+
+/** The interpreter's own words made plain: it speaks of its parser, a program's author needs the construct. */
+export function plainMessage(message: string): string {
+  return message.replace(/^The monty syntax parser does not yet support (.*)$/s, 'not supported here: $1');
+}

@@ -1,0 +1,47 @@
+import { programShape, type ProgramShape } from './program-shape.ts';
+import { nothing, type TraceFrame } from './protocol.ts';
+import { expandSnippets, type Snippets } from './snippets.ts';
+import { stripWrapping } from './strip-wrapping.ts';
+
+/** A program ready for the interpreter, and the way back to its author's lines. */
+export interface Prepared {
+  /** What the author wrote, without fences and prefix. */
+  source: string;
+  /** What the interpreter runs. */
+  code: string;
+  shape: ProgramShape;
+  /** Lines of the interpreter as lines of `source`. */
+  ownLines(frames: readonly TraceFrame[]): TraceFrame[];
+}
+
+const maxKept = 256;
+const maxKeptLength = 32 * 1024;
+const kept = new Map<string, Prepared>();
+
+/** Makes a program ready. Throws SnippetError; everything else is the interpreter's to refuse. */
+export function prepare(text: string, snippets: Snippets): Prepared {
+  const found = kept.get(text);
+  if (found) return found;
+  const source = stripWrapping(text);
+  const expanded = expandSnippets(source, snippets);
+  const shape = programShape(expanded.code);
+  // The interpreter asks the host for names that are defined further down; a first value in front prevents it.
+  const front = shape.forwardNames.length > 0 ? `${shape.forwardNames.join(' = ')} = None\n` : '';
+  const end = shape.endsInExpression ? '' : `\n'${nothing}'`;
+  const lastLine = expanded.code.split('\n').length;
+  const prepared: Prepared = {
+    source,
+    code: front + expanded.code + end,
+    shape,
+    ownLines: (frames) =>
+      frames.map((frame) => {
+        const line = Math.min(lastLine, Math.max(1, frame.line - (front === '' ? 0 : 1)));
+        return { ...frame, line: expanded.lines?.[line - 1] ?? line };
+      }),
+  };
+  if (!expanded.lines && text.length <= maxKeptLength) {
+    if (kept.size >= maxKept) kept.delete(kept.keys().next().value!);
+    kept.set(text, prepared);
+  }
+  return prepared;
+}

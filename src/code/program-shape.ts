@@ -1,0 +1,170 @@
+import { everyToken, logicalLines, pythonTokens, type LogicalLine, type Token } from './python-tokens.ts';
+
+/** What can be known of a program without running it. */
+export interface ProgramShape {
+  tokens: Token[];
+  lines: LogicalLine[];
+  /** Names that the program reads and that the host may have to answer for, in order of appearance. */
+  freeNames: Set<string>;
+  /** Names the program itself gives a meaning somewhere. */
+  boundNames: Set<string>;
+  /** Top-level names that a function further up uses: the interpreter would ask the host for them. */
+  forwardNames: string[];
+  endsInExpression: boolean;
+  format?: 'json' | 'yaml';
+  /** Line of the first decorator: the interpreter would ignore it silently. */
+  decoratorLine?: number;
+}
+
+const keywords = new Set(
+  ('False None True and as assert async await break class continue def del elif else except finally for from global if ' +
+    'import in is lambda nonlocal not or pass raise return try while with yield').split(' '),
+);
+const statementWords = new Set(
+  'assert async break class continue def del elif else except finally for from global if import nonlocal pass raise return try while with'.split(' '),
+);
+
+const noTargets = new Set('assert def del global nonlocal raise return'.split(' '));
+
+/** Reads a program's shape; never fails, broken programs are the interpreter's to refuse. */
+export function programShape(code: string): ProgramShape {
+  const tokens = pythonTokens(code);
+  const lines = logicalLines(code, tokens);
+  const bound = new Map<string, number>();
+  const firstUseInFunction = new Map<string, number>();
+  const free = new Set<string>();
+  const functionIndents: number[] = [];
+  const moduleBound = new Map<string, number>();
+  let decoratorLine: number | undefined;
+  for (const line of lines) {
+    while (functionIndents.length > 0 && line.indent <= functionIndents.at(-1)!) functionIndents.pop();
+    const isInFunction = functionIndents.length > 0;
+    const first = line.tokens[0]!;
+    if (first.text === '@' && decoratorLine === undefined) decoratorLine = first.line;
+    for (const [name, at] of boundIn(line.tokens)) {
+      if (!bound.has(name)) bound.set(name, at);
+      if (!isInFunction && !moduleBound.has(name)) moduleBound.set(name, at);
+    }
+    const opensFunction = first.text === 'def' || (first.text === 'async' && line.tokens[1]?.text === 'def');
+    const isLambda = line.tokens.some((token) => token.text === 'lambda');
+    for (const token of readNames(line.tokens)) {
+      free.add(token.text);
+      if ((isInFunction || isLambda || opensFunction) && !firstUseInFunction.has(token.text))
+        firstUseInFunction.set(token.text, token.start);
+    }
+    if (opensFunction) functionIndents.push(line.indent);
+  }
+  const forwardNames = [...moduleBound].filter(([name, at]) => (firstUseInFunction.get(name) ?? Infinity) < at).map(([name]) => name);
+  const shape: ProgramShape = {
+    tokens,
+    lines,
+    freeNames: free,
+    boundNames: new Set(bound.keys()),
+    forwardNames,
+    endsInExpression: endsInExpression(lines),
+  };
+  const format = formatOf(lines);
+  if (format) shape.format = format;
+  if (decoratorLine !== undefined) shape.decoratorLine = decoratorLine;
+  return shape;
+}
+
+/** Names read anywhere in a line: not attributes, not keyword arguments, not keywords. */
+function* readNames(tokens: readonly Token[]): Generator<Token> {
+  const all = [...everyToken(tokens)];
+  for (let i = 0; i < all.length; i++) {
+    const token = all[i]!;
+    if (token.kind !== 'name' || keywords.has(token.text) || all[i - 1]?.text === '.') continue;
+    if (token.depth > 0 && all[i + 1]?.text === '=') continue;
+    yield token;
+  }
+}
+
+/** Names that a line binds: assignments, loops, functions with their parameters, imports, `as`, walrus, lambda. */
+function* boundIn(tokens: readonly Token[]): Generator<[string, number]> {
+  const all = [...everyToken(tokens)];
+  const word = all[0]?.text === 'async' ? all[1]?.text : all[0]?.text;
+  if (word === 'import' || word === 'from') {
+    yield* imported(all, word);
+    return;
+  }
+  const lastAssign = all.findLastIndex((token) => token.depth === 0 && token.kind === 'op' && /^(?:=|[-+*/%@&|^]=|\*\*=|\/\/=|<<=|>>=)$/.test(token.text));
+  for (let i = 0; i < all.length; i++) {
+    const token = all[i]!;
+    if (token.kind !== 'name' || keywords.has(token.text)) continue;
+    const before = all[i - 1]?.text;
+    const after = all[i + 1]?.text;
+    if (before === '.') continue;
+    const isTarget = i < lastAssign && !noTargets.has(word ?? '') && after !== '.' && after !== '(' && after !== '[' && !isInsideIndex(all, i);
+    const isParameter = word === 'def' && token.depth > 0 && before !== '=' && before !== ':';
+    if (isTarget || isParameter || before === 'def' || before === 'as' || after === ':=' || isLoopTarget(all, i) || isLambdaParameter(all, i))
+      yield [token.text, token.start];
+    else if (token.depth === 0 && i === 0 && after === ':') yield [token.text, token.start];
+  }
+}
+
+function* imported(all: readonly Token[], word: string): Generator<[string, number]> {
+  const from = word === 'from' ? all.findIndex((token) => token.text === 'import') : 0;
+  for (let i = from + 1; i < all.length; i++) {
+    const token = all[i]!;
+    if (token.kind !== 'name' || token.text === 'as' || all[i - 1]?.text === '.' || all[i + 1]?.text === 'as') continue;
+    yield [token.text, token.start];
+  }
+}
+
+function isInsideIndex(all: readonly Token[], i: number): boolean {
+  const depth = all[i]!.depth;
+  if (depth === 0) return false;
+  for (let back = i - 1; back >= 0; back--)
+    if (all[back]!.depth < depth) return all[back]!.text === '[' && all[back - 1] !== undefined && (all[back - 1]!.kind === 'name' || /[)\]]/.test(all[back - 1]!.text));
+  return false;
+}
+
+function isLoopTarget(all: readonly Token[], i: number): boolean {
+  for (let back = i - 1; back >= 0 && i - back < 40; back--) {
+    const text = all[back]!.text;
+    if (text === 'for') return true;
+    if (text === 'in' || (all[back]!.kind === 'op' && !/^[(),*[\]]$/.test(text))) return false;
+  }
+  return false;
+}
+
+function isLambdaParameter(all: readonly Token[], i: number): boolean {
+  for (let back = i - 1; back >= 0; back--) {
+    const text = all[back]!.text;
+    if (text === 'lambda') return true;
+    if (text === ':' || text === '(' || text === '[' || text === '{' || text === '=') return false;
+  }
+  return false;
+}
+
+function endsInExpression(lines: readonly LogicalLine[]): boolean {
+  const last = lines.at(-1);
+  if (!last || last.indent > 0 || statementWords.has(last.tokens[0]!.text)) return false;
+  let statement = last.tokens;
+  const cut = statement.findLastIndex((token, i) => token.text === ';' && token.depth === 0 && i < statement.length - 1);
+  if (cut >= 0) statement = statement.slice(cut + 1);
+  if (statementWords.has(statement[0]!.text) || statement[0]!.text === '@') return false;
+  let isLambda = false;
+  for (const token of statement) {
+    if (token.depth > 0 || token.kind === 'string') continue;
+    if (token.text === 'lambda') isLambda = true;
+    if (token.kind !== 'op') continue;
+    if (/^(?:=|[-+*/%@&|^]=|\*\*=|\/\/=|<<=|>>=)$/.test(token.text) && !isLambda) return false;
+    if (token.text === ':') {
+      if (!isLambda) return false;
+      isLambda = false;
+    }
+  }
+  return true;
+}
+
+function formatOf(lines: readonly LogicalLine[]): 'json' | 'yaml' | undefined {
+  let format: 'json' | 'yaml' | undefined;
+  for (const { tokens, indent } of lines) {
+    if (indent > 0 || tokens[0]!.text !== '__format__' || tokens[1]?.text !== '=' || tokens[2]?.kind !== 'string') continue;
+    const word = tokens[2].text.replace(/^["']+|["']+$/g, '');
+    if (word === 'json' || word === 'yaml') format = word;
+  }
+  return format;
+}

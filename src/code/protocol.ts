@@ -1,0 +1,28 @@
+import type { Limits } from './monty.ts';
+
+/** What the engine tells its child. Values travel as JSON text that only their reader parses. */
+export type ToChild =
+  | { op: 'start'; code: string; packs: string[]; bare: string[]; inputs?: Record<string, string>; limits: Limits; maxPrintBytes: number }
+  /** Goes on with the program that waits in this child, or with the snapshot in the tail. */
+  | { op: 'resume'; packs: string[]; bare: string[]; value?: string; error?: { type: string; message: string }; maxPrintBytes: number }
+  /** Parses without running; answered with `done` or `failed`. */
+  | { op: 'check'; code: string; inputs: string[] }
+  /** Asks for the snapshot of the waiting program, which frees the child. */
+  | { op: 'park' };
+
+/** What the child answers; `out` is what was printed since the last message. */
+export type FromChild =
+  /** Said once: the interpreter is loaded. */
+  | { op: 'ready' }
+  | { op: 'call'; out: string; pack?: string; name: string; args: string; kwargs: string }
+  | { op: 'parked' }
+  | { op: 'done'; out: string; isNothing: boolean; json: string }
+  | { op: 'failed'; out: string; type: string; message: string; frames: TraceFrame[] };
+
+export interface TraceFrame {
+  line: number;
+  functionName?: string;
+}
+
+/** The value of a program whose last statement is no expression: text that no program holds by chance. */
+export const nothing = '\u{F0003}nothing\u{F0003}';

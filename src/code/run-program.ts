@@ -1,0 +1,232 @@
+import { bindArguments } from './bind-arguments.ts';
+import { ChildKilled, type Child } from './child-process.ts';
+import type { ChildPool } from './child-pool.ts';
+import type { EngineLimits, ProgramBudget, ProgramOutcome, ProgramRequest, WorldNames } from './engine.ts';
+import { explain } from './explain.ts';
+import type { Frame } from './frames.ts';
+import { parallelItems } from './parallel.ts';
+import type { Prepared } from './prepare.ts';
+import { programError } from './program-error.ts';
+import type { FromChild, ToChild } from './protocol.ts';
+import { resolveFunction, resolveWritten, type Resolved } from './resolve-name.ts';
+import type { Answer } from './world.ts';
+
+const maxPrintBytes = 4 * 1024 * 1024;
+/** A call that is answered within this time is worth keeping the child for: a snapshot costs more. */
+const quickMs = 5;
+const parallelAtOnce = 16;
+
+/** Ends the program itself: no `except` in it can catch this. */
+class ProgramEnd extends Error {
+  readonly type: string;
+  constructor(type: string, message: string) {
+    super(message);
+    this.type = type;
+  }
+}
+
+/** Runs a prepared program to its end, segment by segment. */
+export async function runProgram(pool: ChildPool, request: ProgramRequest, prepared: Prepared, names: WorldNames, limits: EngineLimits): Promise<ProgramOutcome> {
+  const budget = request.budget ?? { callsLeft: limits.maxCalls, deadline: Date.now() + (limits.totalMs ?? 600_000) };
+  const program = new RunningProgram(pool, request, names, limits, budget);
+  try {
+    const head = await program.run(prepared.code);
+    if (head.op === 'done') {
+      const { format } = prepared.shape;
+      return { ok: true, printed: program.printed, hasValue: !head.isNothing, json: head.json, ...(format ? { format } : {}) };
+    }
+    const message = await explain(head.type, head.message, prepared.shape, request.world);
+    return { ok: false, printed: program.printed, error: programError(head.type, message, prepared.ownLines(head.frames), prepared.source) };
+  } catch (error) {
+    request.signal?.throwIfAborted();
+    const { type, message } = endOf(error, limits);
+    return { ok: false, printed: program.printed, error: programError(type, message, [], prepared.source) };
+  } finally {
+    program.finish();
+  }
+}
+
+function endOf(error: unknown, limits: EngineLimits): { type: string; message: string } {
+  if (error instanceof ProgramEnd) return error;
+  if (!(error instanceof ChildKilled)) return { type: 'RuntimeError', message: error instanceof Error ? error.message : String(error) };
+  if (error.reason === 'time') return { type: 'TimeoutError', message: `the program used more than ${limits.timeoutMs / 1000} s of its own time. Do less per program, or filter earlier` };
+  if (error.reason === 'cancelled') return { type: 'RuntimeError', message: 'the program was cancelled' };
+  if (error.reason === 'not-started') return { type: 'RuntimeError', message: `the interpreter cannot be started on ${process.platform}-${process.arch}. Run: oubliette doctor` };
+  return { type: 'MemoryError', message: `the program needed more than ${limits.maxMemoryMb} MiB. Keep less in memory at once` };
+}
+
+/** Tells calls that are still open that nobody waits for them. */
+const ended = new Error('the program has ended');
+
+type Final = Extract<FromChild, { op: 'done' | 'failed' }>;
+
+class RunningProgram {
+  readonly #pool: ChildPool;
+  readonly #request: ProgramRequest;
+  readonly #names: WorldNames;
+  readonly #limits: EngineLimits;
+  readonly #budget: ProgramBudget;
+  readonly #stop = new AbortController();
+  readonly #timer: NodeJS.Timeout;
+  readonly #onAbort = (): void => this.#end(this.#request.signal?.reason);
+  #child: Child | undefined;
+  #ownMs = 0;
+  #printedBytes = 0;
+  #callsOpen = 0;
+  printed = '';
+
+  constructor(pool: ChildPool, request: ProgramRequest, names: WorldNames, limits: EngineLimits, budget: ProgramBudget) {
+    this.#pool = pool;
+    this.#request = request;
+    this.#names = names;
+    this.#limits = limits;
+    this.#budget = budget;
+    const leftMs = Math.max(0, budget.deadline - Date.now());
+    const late = (): void => this.#end(new ProgramEnd('TimeoutError', `the program took more than ${Math.round((limits.totalMs ?? 600_000) / 1000)} s in all, waiting included`));
+    this.#timer = setTimeout(late, Math.min(leftMs, 2 ** 31 - 1));
+    request.signal?.addEventListener('abort', this.#onAbort, { once: true });
+  }
+
+  async run(code: string): Promise<Final> {
+    const { timeoutMs, maxMemoryMb, maxRecursion = 200 } = this.#limits;
+    const inputs = this.#request.inputs && Object.fromEntries(Object.entries(this.#request.inputs).map(([name, value]) => [name, jsonText(value)]));
+    // Our own watch decides on time; the interpreter's clock also counts waiting and is only a second line.
+    const limits = { maxDurationSecs: (timeoutMs / 1000) * 2 + 10, maxMemory: maxMemoryMb * 1024 * 1024, maxRecursionDepth: maxRecursion };
+    let message: ToChild = { op: 'start', code, ...this.#lookup(), ...(inputs ? { inputs } : {}), limits, maxPrintBytes };
+    let snapshot: Buffer | undefined;
+    for (;;) {
+      this.#child ??= await this.#pool.acquire(this.#request.owner, this.#stop.signal);
+      const { head } = await this.#segment(this.#child, message, snapshot);
+      snapshot = undefined;
+      if (head.op === 'parked' || head.op === 'ready') throw new Error('the child answered something else');
+      this.#print(head.out);
+      if (head.op !== 'call') return head;
+      const answering = this.#answer(head);
+      let answer = await soon(answering, this.#pool.hasWaiting ? 0 : quickMs);
+      if (answer === undefined) {
+        snapshot = await this.#park(this.#child);
+        answer = await this.#orStopped(answering);
+      }
+      message = { op: 'resume', ...this.#lookup(), ...answerFields(answer), maxPrintBytes: maxPrintBytes - this.#printedBytes };
+    }
+  }
+
+  /** Everything that must be let go of, whatever happened. */
+  finish(): void {
+    clearTimeout(this.#timer);
+    this.#request.signal?.removeEventListener('abort', this.#onAbort);
+    if (this.#child) this.#pool.release(this.#child);
+    this.#child = undefined;
+    if (this.#callsOpen > 0) this.#stop.abort(ended);
+  }
+
+  #end(reason: unknown): void {
+    this.#stop.abort(reason);
+    this.#child?.kill('cancelled');
+  }
+
+  async #segment(child: Child, message: ToChild, snapshot: Buffer | undefined): Promise<Frame<FromChild>> {
+    const startedAt = performance.now();
+    try {
+      return await child.ask(message, snapshot, Math.max(1, this.#limits.timeoutMs - this.#ownMs));
+    } catch (error) {
+      throw this.#stop.signal.aborted ? this.#stop.signal.reason : error;
+    } finally {
+      this.#ownMs += performance.now() - startedAt;
+    }
+  }
+
+  async #park(child: Child): Promise<Buffer> {
+    const { tail } = await this.#segment(child, { op: 'park' }, undefined);
+    this.#child = undefined;
+    this.#pool.release(child);
+    return Buffer.from(tail);
+  }
+
+  #lookup(): { packs: string[]; bare: string[] } {
+    return { packs: this.#names.packs, bare: this.#names.bare };
+  }
+
+  #print(text: string): void {
+    this.printed += text;
+    this.#printedBytes += text.length;
+  }
+
+  async #answer(head: Extract<FromChild, { op: 'call' }>): Promise<Answer> {
+    const args = JSON.parse(head.args) as unknown[];
+    const keywords = Object.entries(JSON.parse(head.kwargs) as Record<string, unknown>);
+    if (head.pack === undefined && head.name === 'parallel') return this.#parallel(args, keywords);
+    return this.#call(await resolveFunction(this.#request.world, head.pack, head.name), args, keywords);
+  }
+
+  async #call(resolved: Resolved, args: readonly unknown[], keywords: readonly [string, unknown][]): Promise<Answer> {
+    if ('error' in resolved) return resolved;
+    const bound = bindArguments(resolved.info, args, keywords);
+    if ('problem' in bound) return { error: { type: 'TypeError', message: bound.problem } };
+    if (this.#budget.callsLeft <= 0) throw new ProgramEnd('RuntimeError', `the program made more than ${this.#limits.maxCalls} calls. Fetch more per call, or split the work`);
+    this.#budget.callsLeft--;
+    this.#callsOpen++;
+    try {
+      return await this.#request.world.call(resolved.target, bound.args, this.#stop.signal);
+    } finally {
+      this.#callsOpen--;
+    }
+  }
+
+  /** Many calls at once, answers in order; what fails is an answer too. */
+  async #parallel(args: readonly unknown[], keywords: readonly [string, unknown][]): Promise<Answer> {
+    const items = parallelItems(args, keywords);
+    if ('problem' in items) return { error: { type: 'TypeError', message: items.problem } };
+    const answers: unknown[] = new Array(items.calls.length);
+    let next = 0;
+    const work = async (): Promise<void> => {
+      for (let i = next++; i < items.calls.length; i = next++) {
+        const call = items.calls[i]!;
+        const answer: Answer =
+          'problem' in call
+            ? { error: { type: 'TypeError', message: call.problem } }
+            : await this.#call(await resolveWritten(this.#request.world, call.name), call.args, call.keywords);
+        answers[i] = 'error' in answer ? { error: answer.error.message } : answer.value;
+      }
+    };
+    await Promise.all(Array.from({ length: Math.min(parallelAtOnce, items.calls.length) }, work));
+    return { value: answers };
+  }
+
+  #orStopped<T>(promise: Promise<T>): Promise<T> {
+    const { signal } = this.#stop;
+    if (signal.aborted) return Promise.reject(signal.reason);
+    return new Promise((resolve, reject) => {
+      const stopped = (): void => reject(signal.reason);
+      signal.addEventListener('abort', stopped, { once: true });
+      promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', stopped));
+    });
+  }
+}
+
+/** The answer if it comes within `ms`; undefined otherwise. */
+function soon<T>(promise: Promise<T>, ms: number): Promise<T | undefined> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => resolve(undefined), ms);
+    promise.then(
+      (value) => {
+        clearTimeout(timer);
+        resolve(value);
+      },
+      (error) => {
+        clearTimeout(timer);
+        reject(error);
+      },
+    );
+  });
+}
+
+const jsonText = (value: unknown): string => JSON.stringify(value) ?? 'null';
+
+/** Exception types that the interpreter knows; others become RuntimeError. */
+const known = new Set('ArithmeticError AssertionError AttributeError Exception FileNotFoundError IndexError KeyError LookupError NameError NotImplementedError OSError PermissionError RuntimeError TimeoutError TypeError ValueError ZeroDivisionError'.split(' '));
+
+function answerFields(answer: Answer): { value: string } | { error: { type: string; message: string } } {
+  if (!('error' in answer)) return { value: jsonText(answer.value) };
+  return { error: { type: known.has(answer.error.type) ? answer.error.type : 'RuntimeError', message: answer.error.message } };
+}

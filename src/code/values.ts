@@ -1,0 +1,117 @@
+/** A value that cannot leave the program: too large, or nested too deeply. */
+export class ValueProblem extends Error {}
+
+const maxDepth = 200;
+
+/**
+ * JSON text of a value that the interpreter handed out. Dicts come as Map, tuples as arrays, dates and the like
+ * as tagged objects; all become what JSON has. Throws ValueProblem above `maxBytes`.
+ */
+export function toJson(value: unknown, maxBytes: number): string {
+  const parts: string[] = [];
+  let size = 0;
+  const put = (text: string): void => {
+    size += text.length;
+    if (size > maxBytes) throw new ValueProblem(`a value of more than ${Math.round(maxBytes / 1024 / 1024)} MiB cannot leave the program`);
+    parts.push(text);
+  };
+  const write = (item: unknown, depth: number): void => {
+    if (depth > maxDepth) throw new ValueProblem(`a value that is nested deeper than ${maxDepth} levels cannot leave the program`);
+    if (typeof item === 'string') put(JSON.stringify(item));
+    else if (typeof item === 'number') put(Number.isFinite(item) ? String(item) : 'null');
+    else if (typeof item === 'boolean' || typeof item === 'bigint') put(String(item));
+    else if (item === null || item === undefined) put('null');
+    else if (Buffer.isBuffer(item)) put(JSON.stringify(bytesText(item)));
+    else if (Array.isArray(item) || item instanceof Set) writeList(item, depth);
+    else if (item instanceof Map) writeDict(item, depth);
+    else put(JSON.stringify(taggedText(item as Tagged)));
+  };
+  const writeList = (items: Iterable<unknown>, depth: number): void => {
+    let before = '[';
+    for (const item of items) {
+      put(before);
+      write(item, depth + 1);
+      before = ',';
+    }
+    put(before === '[' ? '[]' : ']');
+  };
+  const writeDict = (items: Map<unknown, unknown>, depth: number): void => {
+    let before = '{';
+    for (const [key, item] of items) {
+      put(`${before}${JSON.stringify(keyText(key))}:`);
+      write(item, depth + 1);
+      before = ',';
+    }
+    put(before === '{' ? '{}' : '}');
+  };
+  write(value, 0);
+  return parts.join('');
+}
+
+/** The keyword arguments of a call. A keyword called `__proto__` arrives as the object's prototype. */
+export function keywordsToJson(kwargs: Record<string, unknown>, maxBytes: number): string {
+  const entries = new Map<string, unknown>(Object.entries(kwargs));
+  const prototype: unknown = Object.getPrototypeOf(kwargs);
+  if (prototype !== Object.prototype) entries.set('__proto__', prototype);
+  return toJson(entries, maxBytes);
+}
+
+/** A JSON text as a value for the interpreter, which would take an object with its tag for one of its own. */
+export function fromJson(text: string): unknown {
+  const value: unknown = JSON.parse(text);
+  return text.includes('__monty_type__') ? untagged(value) : value;
+}
+
+function untagged(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(untagged);
+  if (typeof value !== 'object' || value === null) return value;
+  return new Map(Object.entries(value).map(([key, item]) => [key, untagged(item)]));
+}
+
+function keyText(key: unknown): string {
+  if (typeof key === 'string') return key;
+  if (key === null || key === undefined) return 'null';
+  return typeof key === 'object' ? toJson(key, 10_000) : String(key);
+}
+
+function bytesText(bytes: Buffer): string {
+  const text = bytes.toString('utf8');
+  return text.includes('\uFFFD') ? bytes.toString('base64') : text;
+}
+
+interface Tagged extends Record<string, unknown> {
+  __monty_type__?: string;
+}
+
+const two = (value: unknown): string => String(value ?? 0).padStart(2, '0');
+
+/** Values without a JSON form, as text. */
+function taggedText(item: Tagged): string {
+  const date = `${String(item['year']).padStart(4, '0')}-${two(item['month'])}-${two(item['day'])}`;
+  const micro = item['microsecond'] ? `.${String(item['microsecond']).padStart(6, '0')}` : '';
+  const time = `${two(item['hour'])}:${two(item['minute'])}:${two(item['second'])}${micro}`;
+  switch (item.__monty_type__) {
+    case 'Dataclass':
+      return `<pack ${String(item['name'])}>`;
+    case 'Type':
+      return `<class '${String(item['value'])}'>`;
+    case 'Exception':
+      return `${String(item['excType'])}: ${String(item['message'] ?? '')}`;
+    case 'DateTime':
+      return `${date}T${time}${offsetText(item['offsetSeconds'])}`;
+    case 'Date':
+      return date;
+    case 'Time':
+      return time;
+    case 'Ellipsis':
+      return '...';
+    default:
+      return typeof item['value'] === 'string' ? item['value'] : `<${item.__monty_type__ ?? typeof item}>`;
+  }
+}
+
+function offsetText(seconds: unknown): string {
+  if (typeof seconds !== 'number') return '';
+  const minutes = Math.abs(Math.trunc(seconds / 60));
+  return `${seconds < 0 ? '-' : '+'}${two(Math.floor(minutes / 60))}:${two(minutes % 60)}`;
+}
