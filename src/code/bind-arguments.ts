@@ -7,9 +7,17 @@ export type Bound = { args: Record<string, unknown> } | { problem: string };
  * Gives each argument of a call its parameter: positional ones in schema order, keywords by name or by a prefix
  * that only one parameter has. Values are not looked at; the schema's validator does that.
  */
-export function bindArguments(info: FunctionInfo, positional: readonly unknown[], keywords: readonly [string, unknown][]): Bound {
+export function bindArguments(
+  info: FunctionInfo,
+  positional: readonly unknown[],
+  keywords: readonly [string, unknown][],
+): Bound {
   const args = new Map<string, unknown>();
-  const named = nameArguments(info, positional.length, keywords.map(([name]) => name));
+  const named = nameArguments(
+    info,
+    positional.length,
+    keywords.map(([name]) => name),
+  );
   if ('problem' in named) return named;
   positional.forEach((value, i) => args.set(info.params[i]!.name, value));
   keywords.forEach(([, value], i) => args.set(named.names[i]!, value));
@@ -19,7 +27,12 @@ export function bindArguments(info: FunctionInfo, positional: readonly unknown[]
 }
 
 /** The same without values: what a call's text alone gives away. Undefined when nothing is wrong. */
-export function checkArgumentNames(info: FunctionInfo, positionalCount: number, keywords: readonly string[], isPartial: boolean): string | undefined {
+export function checkArgumentNames(
+  info: FunctionInfo,
+  positionalCount: number,
+  keywords: readonly string[],
+  isPartial: boolean,
+): string | undefined {
   const named = nameArguments(info, positionalCount, keywords);
   if ('problem' in named) return named.problem;
   if (isPartial) return undefined;
@@ -28,19 +41,31 @@ export function checkArgumentNames(info: FunctionInfo, positionalCount: number, 
   return missingFrom(info, given);
 }
 
-function nameArguments(info: FunctionInfo, positionalCount: number, keywords: readonly string[]): { names: string[] } | { problem: string } {
-  const wrong = (text: string): { problem: string } => ({ problem: `${info.fullName}() ${text}\nSignature: ${info.signature}` });
+function nameArguments(
+  info: FunctionInfo,
+  positionalCount: number,
+  keywords: readonly string[],
+): { names: string[] } | { problem: string } {
+  const wrong = (text: string): { problem: string } => ({
+    problem: `${info.fullName}() ${text}\nSignature: ${info.signature}`,
+  });
   if (positionalCount > info.params.length)
-    return wrong(`takes ${info.params.length} positional argument${info.params.length === 1 ? '' : 's'} but ${positionalCount} were given`);
+    return wrong(
+      `takes ${info.params.length} positional argument${info.params.length === 1 ? '' : 's'} but ${positionalCount} were given`,
+    );
   const taken = new Set(info.params.slice(0, positionalCount).map((param) => param.name));
   const names: string[] = [];
   for (const keyword of keywords) {
     const found = findParam(info.params, keyword);
     let name = keyword;
-    if (found.length > 1) return wrong(`keyword '${keyword}' is ambiguous: it could be ${found.map((param) => param.name).join(' or ')}`);
+    if (found.length > 1)
+      return wrong(`keyword '${keyword}' is ambiguous: it could be ${found.map((param) => param.name).join(' or ')}`);
     if (found.length === 1) name = found[0]!.name;
     else if (!info.isOpen) {
-      const near = nearest(keyword, info.params.map((param) => param.name));
+      const near = nearest(
+        keyword,
+        info.params.map((param) => param.name),
+      );
       return wrong(`got an unexpected keyword argument '${keyword}'${near ? `. Did you mean '${near}'?` : ''}`);
     }
     if (taken.has(name)) return wrong(`got multiple values for argument '${name}'`);
@@ -56,13 +81,17 @@ function findParam(params: readonly Param[], keyword: string): Param[] {
   if (exact.length > 0) return exact;
   const written = params.filter((param) => writable(param.name) === keyword || `${param.name}_` === keyword);
   if (written.length > 0) return written;
-  return keyword === '' ? [] : params.filter((param) => param.name.startsWith(keyword) || writable(param.name).startsWith(keyword));
+  return keyword === ''
+    ? []
+    : params.filter((param) => param.name.startsWith(keyword) || writable(param.name).startsWith(keyword));
 }
 
 const writable = (name: string): string => name.replace(/\W/g, '_');
 
 function missingFrom(info: FunctionInfo, given: ReadonlyMap<string, unknown>): string | undefined {
-  const missing = info.params.filter((param) => param.isRequired && !given.has(param.name)).map((param) => `'${param.name}'`);
+  const missing = info.params
+    .filter((param) => param.isRequired && !given.has(param.name))
+    .map((param) => `'${param.name}'`);
   if (missing.length === 0) return undefined;
   return `${info.fullName}() missing ${missing.length} required argument${missing.length === 1 ? '' : 's'}: ${missing.join(', ')}\nSignature: ${info.signature}`;
 }

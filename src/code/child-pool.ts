@@ -102,7 +102,7 @@ export class ChildPool {
 
   /** Hands children to those who wait, oldest first, passing over owners that have their share. */
   #serve(): void {
-    for (let i = 0; i < this.#waiting.length; ) {
+    for (let i = 0; i < this.#waiting.length;) {
       const entry = this.#waiting[i]!;
       const child = this.#available(entry.owner);
       if (!child) {
@@ -116,7 +116,10 @@ export class ChildPool {
 
   #spawn(): Child {
     const { childPath, maxMemoryMb } = this.#options;
-    return new Child(childPath, { heapMb: 64 + maxMemoryMb * 3, maxResidentBytes: (baseMb + maxMemoryMb * 3) * 1024 * 1024 });
+    return new Child(childPath, {
+      heapMb: 64 + maxMemoryMb * 3,
+      maxResidentBytes: (baseMb + maxMemoryMb * 3) * 1024 * 1024,
+    });
   }
 
   #rest(child: Child): void {

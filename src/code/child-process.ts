@@ -42,7 +42,13 @@ export class Child {
 
   constructor(childPath: string, options: { heapMb: number; maxResidentBytes: number }) {
     this.#maxResidentBytes = options.maxResidentBytes;
-    const flags = [`--max-old-space-size=${options.heapMb}`, '--no-warnings', '--permission', '--allow-addons', '--allow-fs-read=*'];
+    const flags = [
+      `--max-old-space-size=${options.heapMb}`,
+      '--no-warnings',
+      '--permission',
+      '--allow-addons',
+      '--allow-fs-read=*',
+    ];
     this.#process = spawn(process.execPath, [...flags, childPath], {
       stdio: ['ignore', 'ignore', 'ignore', 'pipe'],
       env: {},
@@ -124,7 +130,8 @@ export class Child {
     }
     void this.#residentBytes().then((bytes) => {
       if (bytes > this.#maxResidentBytes) this.kill('memory');
-      else if (this.#pending) this.#watch = setTimeout(() => this.#look(startedAt, maxMs), Math.min(watchEveryMs, maxMs - usedMs));
+      else if (this.#pending)
+        this.#watch = setTimeout(() => this.#look(startedAt, maxMs), Math.min(watchEveryMs, maxMs - usedMs));
     });
   }
 

@@ -47,16 +47,27 @@ export function programRunner(native: Native): (message: ToChild, tail: Buffer) 
   };
 
   function start(message: Extract<ToChild, { op: 'start' }>): unknown {
-    const inputs = Object.fromEntries(Object.entries(message.inputs ?? {}).map(([name, json]) => [name, fromJson(json)]));
+    const inputs = Object.fromEntries(
+      Object.entries(message.inputs ?? {}).map(([name, json]) => [name, fromJson(json)]),
+    );
     const names = Object.keys(inputs);
-    const parsed = native.Monty.create(message.code, { scriptName: 'program.py', ...(names.length > 0 ? { inputs: names } : {}) });
+    const parsed = native.Monty.create(message.code, {
+      scriptName: 'program.py',
+      ...(names.length > 0 ? { inputs: names } : {}),
+    });
     if (parsed instanceof native.MontyException) return parsed;
-    return (parsed as Parsed).start({ ...(names.length > 0 ? { inputs } : {}), limits: message.limits, printCallback: print });
+    return (parsed as Parsed).start({
+      ...(names.length > 0 ? { inputs } : {}),
+      limits: message.limits,
+      printCallback: print,
+    });
   }
 
   function check(message: Extract<ToChild, { op: 'check' }>): FromChild {
     const parsed = native.Monty.create(message.code, { scriptName: 'program.py', inputs: message.inputs });
-    return parsed instanceof native.MontyException ? report(parsed) : { op: 'done', out, isNothing: true, json: 'null' };
+    return parsed instanceof native.MontyException
+      ? report(parsed)
+      : { op: 'done', out, isNothing: true, json: 'null' };
   }
 
   function resume(message: Extract<ToChild, { op: 'resume' }>, tail: Buffer): unknown {
@@ -72,7 +83,8 @@ export function programRunner(native: Native): (message: ToChild, tail: Buffer) 
       const lookup = state as NameLookup;
       const name = lookup.variableName;
       if (packs.includes(name)) state = lookup.resume({ value: packValue(name) });
-      else if (bare.includes(name)) state = lookup.resume({ value: Object.defineProperty(() => undefined, 'name', { value: name }) });
+      else if (bare.includes(name))
+        state = lookup.resume({ value: Object.defineProperty(() => undefined, 'name', { value: name }) });
       else state = lookup.resume();
     }
     return state;
@@ -94,16 +106,35 @@ export function programRunner(native: Native): (message: ToChild, tail: Buffer) 
     }
     if (state instanceof native.MontyComplete) {
       const value = state.output;
-      return { op: 'done', out, isNothing: value === nothing, json: value === nothing ? 'null' : toJson(value, maxValueBytes) };
+      return {
+        op: 'done',
+        out,
+        isNothing: value === nothing,
+        json: value === nothing ? 'null' : toJson(value, maxValueBytes),
+      };
     }
     const { exception, frames } = failure(state as Exception);
-    if (printedTooMuch) return { op: 'failed', out: '', type: 'RuntimeError', message: 'the program printed more than 4 MiB. Print less, or return the value', frames };
+    if (printedTooMuch)
+      return {
+        op: 'failed',
+        out: '',
+        type: 'RuntimeError',
+        message: 'the program printed more than 4 MiB. Print less, or return the value',
+        frames,
+      };
     return { op: 'failed', out, type: exception.typeName, message: exception.message, frames };
   }
 }
 
 function packValue(name: string): object {
-  return { __monty_type__: 'Dataclass', name, typeId: packType, fieldNames: ['_pack'], fields: { _pack: name }, frozen: true };
+  return {
+    __monty_type__: 'Dataclass',
+    name,
+    typeId: packType,
+    fieldNames: ['_pack'],
+    fields: { _pack: name },
+    frozen: true,
+  };
 }
 
 function packOf(value: unknown): string | undefined {
@@ -111,8 +142,13 @@ function packOf(value: unknown): string | undefined {
   return typeof tagged === 'object' && tagged !== null && tagged.typeId === packType ? tagged.name : undefined;
 }
 
-function failure(error: Exception): { exception: Exception['exception']; frames: { line: number; functionName?: string }[] } {
-  const frames = error.traceback().map(({ line, functionName }) => (functionName === undefined ? { line } : { line, functionName }));
+function failure(error: Exception): {
+  exception: Exception['exception'];
+  frames: { line: number; functionName?: string }[];
+} {
+  const frames = error
+    .traceback()
+    .map(({ line, functionName }) => (functionName === undefined ? { line } : { line, functionName }));
   // Deep recursion: the ends of the stack tell the story.
   const few = frames.length > 12 ? [...frames.slice(0, 4), ...frames.slice(-4)] : frames;
   return { exception: error.exception, frames: few };

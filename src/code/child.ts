@@ -34,7 +34,7 @@ function answerNext(): number {
 }
 
 function send(frame: Buffer): void {
-  for (let at = 0; at < frame.length; ) at += writeSync(channel, frame, at);
+  for (let at = 0; at < frame.length;) at += writeSync(channel, frame, at);
 }
 
 send(encodeFrame({ op: 'ready' }));

@@ -21,12 +21,18 @@ const functions = new Map(
 );
 const hello = functionInfo('hello', { properties: { who: { type: 'string' } } });
 const world: World = {
-  pack: (name) => (name === 'brave' ? { name, find: (each) => functions.get(each), names: () => [...functions.keys()] } : undefined),
+  pack: (name) =>
+    name === 'brave' ? { name, find: (each) => functions.get(each), names: () => [...functions.keys()] } : undefined,
   packNames: () => ['brave'],
   bare: (name) => (name === 'hello' ? hello : undefined),
   bareNames: () => ['hello'],
   aliases: { ws: 'brave.search', b: 'brave', lost: 'gone.away' },
-  snippets: { find: { params: { topic: {}, count: { type: 'int', default: 2 } }, body: 'brave.search(query="{{ topic }}", count={{ count }})' } },
+  snippets: {
+    find: {
+      params: { topic: {}, count: { type: 'int', default: 2 } },
+      body: 'brave.search(query="{{ topic }}", count={{ count }})',
+    },
+  },
   async call(target, args, signal) {
     if (target.name === 'wait') await sleep(Number(args['ms']), undefined, { signal });
     if (target.name === 'echo') return { value: args['value'] };
@@ -62,7 +68,12 @@ test('tells no value from None', async () => {
 });
 
 test('collects what is printed', async () => {
-  assert.deepEqual(await run('print("a", 1, sep="-")\nprint()\n2'), { ok: true, printed: 'a-1\n\n', hasValue: true, json: '2' });
+  assert.deepEqual(await run('print("a", 1, sep="-")\nprint()\n2'), {
+    ok: true,
+    printed: 'a-1\n\n',
+    hasValue: true,
+    json: '2',
+  });
 });
 
 test('reads __format__ at the top level', async () => {
@@ -72,7 +83,14 @@ test('reads __format__ at the top level', async () => {
 
 test('packs are names with attributes; keywords may be shortened, positions follow the schema', async () => {
   const expected = { tool: 'brave.search', args: { query: 'x', count: 3 } };
-  for (const code of ['brave.search(query="x", count=3)', 'brave.search(q="x", count=3)', 'brave.search("x", 3)', 'b.search("x", count=3)', 'ws("x", 3)', 'find = brave\nfind.search("x", 3)'])
+  for (const code of [
+    'brave.search(query="x", count=3)',
+    'brave.search(q="x", count=3)',
+    'brave.search("x", 3)',
+    'b.search("x", count=3)',
+    'ws("x", 3)',
+    'find = brave\nfind.search("x", 3)',
+  ])
     assert.deepEqual(await value(code), expected, code);
 });
 
@@ -90,24 +108,44 @@ test('names what is wrong with a call before anything runs', async () => {
       "Signature: brave.search(query: str, count: int = 5, country: str = '...')\n" +
       '  line 3: brave.search(qury="y")',
   );
-  assert.match(await failure('brave.search("a", cou=1)'), /keyword 'cou' is ambiguous: it could be count or country\nSignature: /);
+  assert.match(
+    await failure('brave.search("a", cou=1)'),
+    /keyword 'cou' is ambiguous: it could be count or country\nSignature: /,
+  );
   assert.match(await failure('brave.search()'), /missing 1 required argument: 'query'/);
   assert.match(await failure('brave.search("a", query="b")'), /got multiple values for argument 'query'/);
   assert.match(await failure('brave.search(1, 2, 3, 4)'), /takes 3 positional arguments but 4 were given/);
-  assert.match(await failure('brave.serch("a")'), /AttributeError: pack 'brave' has no function 'serch'. Did you mean brave.search\? Functions: brave.search, brave.wait, brave.echo/);
+  assert.match(
+    await failure('brave.serch("a")'),
+    /AttributeError: pack 'brave' has no function 'serch'. Did you mean brave.search\? Functions: brave.search, brave.wait, brave.echo/,
+  );
   assert.match(await failure('brav.search("a")'), /there is no pack 'brav'. Did you mean 'brave'\? Packs: brave/);
   assert.match(await failure('ws(qqq=1)'), /brave.search\(\) got an unexpected keyword argument 'qqq'/);
 });
 
 test('a program can catch what it expects', async () => {
-  assert.equal(await value('try:\n    brave.search("bad")\nexcept ValueError as e:\n    text = str(e)\ntext'), 'a bad query');
-  assert.match(String(await value('try:\n    brave.search(zz=1)\nexcept TypeError as e:\n    text = str(e)\ntext')), /unexpected keyword argument 'zz'/);
-  assert.match(String(await value('try:\n    lost()\nexcept NameError as e:\n    text = str(e)\ntext')), /alias 'lost' means gone.away/);
+  assert.equal(
+    await value('try:\n    brave.search("bad")\nexcept ValueError as e:\n    text = str(e)\ntext'),
+    'a bad query',
+  );
+  assert.match(
+    String(await value('try:\n    brave.search(zz=1)\nexcept TypeError as e:\n    text = str(e)\ntext')),
+    /unexpected keyword argument 'zz'/,
+  );
+  assert.match(
+    String(await value('try:\n    lost()\nexcept NameError as e:\n    text = str(e)\ntext')),
+    /alias 'lost' means gone.away/,
+  );
 });
 
 test('errors show the lines of the own code, also behind a snippet and a function defined further down', async () => {
-  const text = await failure('$find topic=x\ndef main():\n    return later()\ndef later():\n    return brave.search("bad")\nmain()');
-  assert.equal(text, 'ValueError: a bad query\n  line 6: main()\n  line 3, in main: return later()\n  line 5, in later: return brave.search("bad")');
+  const text = await failure(
+    '$find topic=x\ndef main():\n    return later()\ndef later():\n    return brave.search("bad")\nmain()',
+  );
+  assert.equal(
+    text,
+    'ValueError: a bad query\n  line 6: main()\n  line 3, in main: return later()\n  line 5, in later: return brave.search("bad")',
+  );
 });
 
 test('functions may call functions and use values that are defined further down', async () => {
@@ -116,7 +154,9 @@ test('functions may call functions and use values that are defined further down'
 
 test('parallel answers in order and keeps failures as values', async () => {
   const startedAt = Date.now();
-  const answers = (await value('parallel([("brave.wait", {"ms": 150}), ("ws", {"query": "bad"}), "hello", ("brave.wait", {"ms": 150}), ("no.such", {}), 7])')) as Record<string, unknown>[];
+  const answers = (await value(
+    'parallel([("brave.wait", {"ms": 150}), ("ws", {"query": "bad"}), "hello", ("brave.wait", {"ms": 150}), ("no.such", {}), 7])',
+  )) as Record<string, unknown>[];
   assert.ok(Date.now() - startedAt < 290, 'they ran one after the other');
   assert.deepEqual(answers[0], { tool: 'brave.wait', args: { ms: 150 } });
   assert.deepEqual(answers[1], { error: 'a bad query' });
@@ -138,7 +178,10 @@ test('says what to write instead of Python that is not there', async () => {
     ['def g():\n    yield 1', /Hint: Build a list/],
     ['"{}".format(1)', /Hint: Use an f-string/],
     ['"%d" % 1', /Hint: Use an f-string/],
-    ['import itertools', /Hint: Use loops and comprehensions[\s\S]*Modules that can be imported: asyncio, datetime, json/],
+    [
+      'import itertools',
+      /Hint: Use loops and comprehensions[\s\S]*Modules that can be imported: asyncio, datetime, json/,
+    ],
     ['json.dumps(1)', /write 'import json' first/],
     ['d = {}\ndel d["a"]', /Hint: Use items.pop/],
     ['@wrap\ndef f(): pass', /decorators are not supported/],
@@ -151,7 +194,10 @@ test('says what to write instead of Python that is not there', async () => {
 });
 
 test('ends a program that makes too many calls, and it cannot catch that', async () => {
-  assert.match(await failure('for i in range(100):\n    try:\n        brave.search("x")\n    except Exception:\n        pass'), /more than 50 calls/);
+  assert.match(
+    await failure('for i in range(100):\n    try:\n        brave.search("x")\n    except Exception:\n        pass'),
+    /more than 50 calls/,
+  );
 });
 
 test('hostile programs end with a named error while another owner is served at once', async () => {
@@ -162,7 +208,10 @@ test('hostile programs end with a named error while another owner is served at o
     ['x = "a" * 10**9', /^MemoryError/],
     ['def f(n): return f(n + 1)\nf(0)', /^RecursionError/],
     ['while True: print("x" * 1000)', /^RuntimeError: the program printed more than 4 MiB/],
-    ['while True:\n    try:\n        print("x")\n    except Exception:\n        pass', /^(?:TimeoutError|MemoryError|RuntimeError)/],
+    [
+      'while True:\n    try:\n        print("x")\n    except Exception:\n        pass',
+      /^(?:TimeoutError|MemoryError|RuntimeError)/,
+    ],
     ['x = []\nwhile True: x.append("y" * 1000)', /^MemoryError/],
     ['2 ** 10 ** 8', /^(?:MemoryError|TimeoutError|OverflowError|ValueError)/],
   ];

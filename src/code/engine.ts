@@ -45,7 +45,13 @@ export interface ProgramRequest {
 }
 
 export type ProgramOutcome =
-  | { ok: true; printed: string; /** False when the program ended without a value. */ hasValue: boolean; /** The value as JSON text. */ json: string; format?: 'json' | 'yaml' }
+  | {
+      ok: true;
+      printed: string;
+      /** False when the program ended without a value. */ hasValue: boolean;
+      /** The value as JSON text. */ json: string;
+      format?: 'json' | 'yaml';
+    }
   | { ok: false; printed: string; error: ProgramError };
 
 /**
@@ -58,7 +64,6 @@ export interface Engine {
   run(request: ProgramRequest): Promise<ProgramOutcome>;
   /** Finds what is wrong with a program without running it: syntax always, names and arguments with a world. */
   check(code: string, options: { inputs?: string[]; world?: World; owner: string }): Promise<ProgramError | undefined>;
-  /** The packs and functions that a program names, as far as its text tells: `brave.search`, `foo`. */
   close(): void;
 }
 
@@ -73,7 +78,7 @@ export function openEngine(options: EngineOptions): Engine {
   pool.warm();
   return {
     async run(request) {
-      const prepared = prepared_(request.code, request.world);
+      const prepared = prepareFor(request.code, request.world);
       if ('error' in prepared) return { ok: false, printed: '', error: prepared.error };
       const names = await worldNames(prepared, request.world);
       const finding = await findBefore(prepared, request.world, names.hasAny);
@@ -81,12 +86,17 @@ export function openEngine(options: EngineOptions): Engine {
       return runProgram(pool, request, prepared, names, options.limits());
     },
     async check(code, { inputs = [], world, owner }) {
-      const prepared = prepared_(code, world ?? { call: () => Promise.reject(new Error('nothing is called')) });
+      const prepared = prepareFor(code, world ?? { call: () => Promise.reject(new Error('nothing is called')) });
       if ('error' in prepared) return prepared.error;
       const child = await pool.acquire(owner, new AbortController().signal);
       try {
-        const { head } = await child.ask({ op: 'check', code: prepared.code, inputs }, undefined, options.limits().timeoutMs);
-        if (head.op === 'failed') return programError(head.type, head.message, prepared.ownLines(head.frames), prepared.source);
+        const { head } = await child.ask(
+          { op: 'check', code: prepared.code, inputs },
+          undefined,
+          options.limits().timeoutMs,
+        );
+        if (head.op === 'failed')
+          return programError(head.type, head.message, prepared.ownLines(head.frames), prepared.source);
       } finally {
         pool.release(child);
       }
@@ -96,7 +106,7 @@ export function openEngine(options: EngineOptions): Engine {
   };
 }
 
-function prepared_(code: string, world: World): Prepared | { error: ProgramError } {
+function prepareFor(code: string, world: World): Prepared | { error: ProgramError } {
   if (code.length > maxProgramLength) {
     const message = `the program has ${code.length} characters, more than ${maxProgramLength}. Pass data through a tool instead of the code`;
     return { error: programError('SyntaxError', message, [], '') };
@@ -133,7 +143,12 @@ async function worldNames(prepared: Prepared, world: World): Promise<WorldNames>
 async function findBefore(prepared: Prepared, world: World, hasNames: boolean): Promise<ProgramError | undefined> {
   const { shape } = prepared;
   if (shape.decoratorLine !== undefined)
-    return programError('NotImplementedError', 'decorators are not supported. Call the function on the other one: f = wrap(f)', prepared.ownLines([{ line: shape.decoratorLine + (shape.forwardNames.length > 0 ? 1 : 0) }]), prepared.source);
+    return programError(
+      'NotImplementedError',
+      'decorators are not supported. Call the function on the other one: f = wrap(f)',
+      prepared.ownLines([{ line: shape.decoratorLine + (shape.forwardNames.length > 0 ? 1 : 0) }]),
+      prepared.source,
+    );
   const finding = hasNames ? await staticCheck(shape, world) : undefined;
   if (!finding) return undefined;
   const line = finding.line + (shape.forwardNames.length > 0 ? 1 : 0);

@@ -12,11 +12,15 @@ export async function explain(type: string, message: string, shape: ProgramShape
     const pack = await resolvePack(world, attribute[1]!);
     if (!pack) return message;
     const found = pack.find(attribute[2]!);
-    return found ? `${found.fullName} is a function: call it, ${found.signature}` : unknownFunction(pack, attribute[2]!);
+    return found
+      ? `${found.fullName} is a function: call it, ${found.signature}`
+      : unknownFunction(pack, attribute[2]!);
   }
   return message;
 }
 
 function isUsedAsPack(name: string, shape: ProgramShape): boolean {
-  return shape.tokens.some((token, i) => token.text === name && token.kind === 'name' && shape.tokens[i + 1]?.text === '.');
+  return shape.tokens.some(
+    (token, i) => token.text === name && token.kind === 'name' && shape.tokens[i + 1]?.text === '.',
+  );
 }

@@ -37,11 +37,20 @@ const ways: [RegExp, string | ((match: RegExpExecArray) => string)][] = [
   [/'str' object has no attribute 'format'/, 'Use an f-string: f"{value}"'],
   [/unsupported operand type\(s\) for %: 'str'/, 'Use an f-string instead of %: f"{value}"'],
   [/can't be awaited/, 'Tool calls need no await: call the function directly'],
-  [/external functions are not yet supported in this context/, 'Call tools in a loop or comprehension first, then sort or map the results'],
-  [/'(?:datetime\.now|date\.today|datetime\.utcnow)' is not supported/, 'There is no clock here; call a tool that tells the time'],
+  [
+    /external functions are not yet supported in this context/,
+    'Call tools in a loop or comprehension first, then sort or map the results',
+  ],
+  [
+    /'(?:datetime\.now|date\.today|datetime\.utcnow)' is not supported/,
+    'There is no clock here; call a tool that tells the time',
+  ],
   [/Permission denied/, 'There is no file access here; call a tool that reads files'],
   [/^module 'os' has no attribute/, 'There is no access to files, processes or the environment here; call a tool'],
-  [/is not supported in this environment/, 'There is no access to files, processes, clock or environment here; call a tool'],
+  [
+    /is not supported in this environment/,
+    'There is no access to files, processes, clock or environment here; call a tool',
+  ],
   [
     /No module named '([\w.]+)'/,
     (match) => {

@@ -1,9 +1,25 @@
 // Run a code-mode program in a killable child process against the call function it is handed. May import: nothing of ours.
-export { openEngine, maxProgramLength, type Engine, type EngineLimits, type EngineOptions, type ProgramBudget, type ProgramOutcome, type ProgramRequest } from './engine.ts';
+export {
+  openEngine,
+  maxProgramLength,
+  type Engine,
+  type EngineLimits,
+  type EngineOptions,
+  type ProgramBudget,
+  type ProgramOutcome,
+  type ProgramRequest,
+} from './engine.ts';
 export type { ProgramError } from './program-error.ts';
 export { functionInfo, type FunctionInfo, type Param } from './signature.ts';
 export { bindArguments } from './bind-arguments.ts';
 export { nearest, editDistance, listing } from './nearest.ts';
-export { exampleInvocation, exampleValues, expand as expandSnippet, type SnippetDefinition, type SnippetParam, type Snippets } from './snippets.ts';
+export {
+  exampleInvocation,
+  exampleValues,
+  expand as expandSnippet,
+  type SnippetDefinition,
+  type SnippetParam,
+  type Snippets,
+} from './snippets.ts';
 export { pythonLiteral } from './python-literal.ts';
 export type { Answer, Pack, Target, World } from './world.ts';

@@ -3,16 +3,21 @@ type Item = { name: string; args: unknown[]; keywords: [string, unknown][] } | {
 const usage = 'parallel() takes one list of calls: parallel([("pack.function", {"key": "value"}), ...])';
 
 /** Reads the argument of `parallel`: tuples of a name and its arguments, or names alone. */
-export function parallelItems(args: readonly unknown[], keywords: readonly [string, unknown][]): { calls: Item[] } | { problem: string } {
+export function parallelItems(
+  args: readonly unknown[],
+  keywords: readonly [string, unknown][],
+): { calls: Item[] } | { problem: string } {
   if (args.length !== 1 || keywords.length > 0 || !Array.isArray(args[0])) return { problem: usage };
   return { calls: args[0].map(readItem) };
 }
 
 function readItem(item: unknown): Item {
   const [name, given, ...rest] = Array.isArray(item) ? (item as unknown[]) : [item];
-  if (typeof name !== 'string' || name === '' || rest.length > 0) return { problem: `${usage}; got ${JSON.stringify(item)?.slice(0, 200)}` };
+  if (typeof name !== 'string' || name === '' || rest.length > 0)
+    return { problem: `${usage}; got ${JSON.stringify(item)?.slice(0, 200)}` };
   if (given === undefined || given === null) return { name, args: [], keywords: [] };
   if (Array.isArray(given)) return { name, args: given, keywords: [] };
-  if (typeof given !== 'object') return { problem: `the arguments of ${name} must be a dict, got ${JSON.stringify(given)}` };
+  if (typeof given !== 'object')
+    return { problem: `the arguments of ${name} must be a dict, got ${JSON.stringify(given)}` };
   return { name, args: [], keywords: Object.entries(given) };
 }

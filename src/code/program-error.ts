@@ -10,7 +10,12 @@ export interface ProgramError {
 }
 
 /** Puts an error's text together. Frames are already in lines of the user's own code. */
-export function programError(type: string, rawMessage: string, frames: readonly TraceFrame[], source: string): ProgramError {
+export function programError(
+  type: string,
+  rawMessage: string,
+  frames: readonly TraceFrame[],
+  source: string,
+): ProgramError {
   const message = plainMessage(rawMessage);
   const lines = source.split('\n');
   const hint = hintFor(rawMessage);

@@ -17,11 +17,15 @@ export interface ProgramShape {
 }
 
 const keywords = new Set(
-  ('False None True and as assert async await break class continue def del elif else except finally for from global if ' +
-    'import in is lambda nonlocal not or pass raise return try while with yield').split(' '),
+  (
+    'False None True and as assert async await break class continue def del elif else except finally for from global if ' +
+    'import in is lambda nonlocal not or pass raise return try while with yield'
+  ).split(' '),
 );
 const statementWords = new Set(
-  'assert async break class continue def del elif else except finally for from global if import nonlocal pass raise return try while with'.split(' '),
+  'assert async break class continue def del elif else except finally for from global if import nonlocal pass raise return try while with'.split(
+    ' ',
+  ),
 );
 
 const noTargets = new Set('assert def del global nonlocal raise return'.split(' '));
@@ -54,7 +58,9 @@ export function programShape(code: string): ProgramShape {
     }
     if (opensFunction) functionIndents.push(line.indent);
   }
-  const forwardNames = [...moduleBound].filter(([name, at]) => (firstUseInFunction.get(name) ?? Infinity) < at).map(([name]) => name);
+  const forwardNames = [...moduleBound]
+    .filter(([name, at]) => (firstUseInFunction.get(name) ?? Infinity) < at)
+    .map(([name]) => name);
   const shape: ProgramShape = {
     tokens,
     lines,
@@ -88,16 +94,32 @@ function* boundIn(tokens: readonly Token[]): Generator<[string, number]> {
     yield* imported(all, word);
     return;
   }
-  const lastAssign = all.findLastIndex((token) => token.depth === 0 && token.kind === 'op' && /^(?:=|[-+*/%@&|^]=|\*\*=|\/\/=|<<=|>>=)$/.test(token.text));
+  const lastAssign = all.findLastIndex(
+    (token) => token.depth === 0 && token.kind === 'op' && /^(?:=|[-+*/%@&|^]=|\*\*=|\/\/=|<<=|>>=)$/.test(token.text),
+  );
   for (let i = 0; i < all.length; i++) {
     const token = all[i]!;
     if (token.kind !== 'name' || keywords.has(token.text)) continue;
     const before = all[i - 1]?.text;
     const after = all[i + 1]?.text;
     if (before === '.') continue;
-    const isTarget = i < lastAssign && !noTargets.has(word ?? '') && after !== '.' && after !== '(' && after !== '[' && !isInsideIndex(all, i);
+    const isTarget =
+      i < lastAssign &&
+      !noTargets.has(word ?? '') &&
+      after !== '.' &&
+      after !== '(' &&
+      after !== '[' &&
+      !isInsideIndex(all, i);
     const isParameter = word === 'def' && token.depth > 0 && before !== '=' && before !== ':';
-    if (isTarget || isParameter || before === 'def' || before === 'as' || after === ':=' || isLoopTarget(all, i) || isLambdaParameter(all, i))
+    if (
+      isTarget ||
+      isParameter ||
+      before === 'def' ||
+      before === 'as' ||
+      after === ':=' ||
+      isLoopTarget(all, i) ||
+      isLambdaParameter(all, i)
+    )
       yield [token.text, token.start];
     else if (token.depth === 0 && i === 0 && after === ':') yield [token.text, token.start];
   }
@@ -116,7 +138,12 @@ function isInsideIndex(all: readonly Token[], i: number): boolean {
   const depth = all[i]!.depth;
   if (depth === 0) return false;
   for (let back = i - 1; back >= 0; back--)
-    if (all[back]!.depth < depth) return all[back]!.text === '[' && all[back - 1] !== undefined && (all[back - 1]!.kind === 'name' || /[)\]]/.test(all[back - 1]!.text));
+    if (all[back]!.depth < depth)
+      return (
+        all[back]!.text === '[' &&
+        all[back - 1] !== undefined &&
+        (all[back - 1]!.kind === 'name' || /[)\]]/.test(all[back - 1]!.text))
+      );
   return false;
 }
 
@@ -142,7 +169,9 @@ function endsInExpression(lines: readonly LogicalLine[]): boolean {
   const last = lines.at(-1);
   if (!last || last.indent > 0 || statementWords.has(last.tokens[0]!.text)) return false;
   let statement = last.tokens;
-  const cut = statement.findLastIndex((token, i) => token.text === ';' && token.depth === 0 && i < statement.length - 1);
+  const cut = statement.findLastIndex(
+    (token, i) => token.text === ';' && token.depth === 0 && i < statement.length - 1,
+  );
   if (cut >= 0) statement = statement.slice(cut + 1);
   if (statementWords.has(statement[0]!.text) || statement[0]!.text === '@') return false;
   let isLambda = false;
@@ -162,7 +191,8 @@ function endsInExpression(lines: readonly LogicalLine[]): boolean {
 function formatOf(lines: readonly LogicalLine[]): 'json' | 'yaml' | undefined {
   let format: 'json' | 'yaml' | undefined;
   for (const { tokens, indent } of lines) {
-    if (indent > 0 || tokens[0]!.text !== '__format__' || tokens[1]?.text !== '=' || tokens[2]?.kind !== 'string') continue;
+    if (indent > 0 || tokens[0]!.text !== '__format__' || tokens[1]?.text !== '=' || tokens[2]?.kind !== 'string')
+      continue;
     const word = tokens[2].text.replace(/^["']+|["']+$/g, '');
     if (word === 'json' || word === 'yaml') format = word;
   }

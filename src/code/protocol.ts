@@ -2,9 +2,24 @@ import type { Limits } from './monty.ts';
 
 /** What the engine tells its child. Values travel as JSON text that only their reader parses. */
 export type ToChild =
-  | { op: 'start'; code: string; packs: string[]; bare: string[]; inputs?: Record<string, string>; limits: Limits; maxPrintBytes: number }
+  | {
+      op: 'start';
+      code: string;
+      packs: string[];
+      bare: string[];
+      inputs?: Record<string, string>;
+      limits: Limits;
+      maxPrintBytes: number;
+    }
   /** Goes on with the program that waits in this child, or with the snapshot in the tail. */
-  | { op: 'resume'; packs: string[]; bare: string[]; value?: string; error?: { type: string; message: string }; maxPrintBytes: number }
+  | {
+      op: 'resume';
+      packs: string[];
+      bare: string[];
+      value?: string;
+      error?: { type: string; message: string };
+      maxPrintBytes: number;
+    }
   /** Parses without running; answered with `done` or `failed`. */
   | { op: 'check'; code: string; inputs: string[] }
   /** Asks for the snapshot of the waiting program, which frees the child. */

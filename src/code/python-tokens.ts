@@ -44,7 +44,8 @@ function scan(cursor: Cursor, inBraces: boolean): Token[] {
   while (cursor.at < text.length) {
     const char = text[cursor.at]!;
     if (char === '\n') {
-      if (depth === 0 && !inBraces && tokens.length > 0 && tokens.at(-1)!.kind !== 'newline') push('newline', cursor.at + 1);
+      if (depth === 0 && !inBraces && tokens.length > 0 && tokens.at(-1)!.kind !== 'newline')
+        push('newline', cursor.at + 1);
       else cursor.at++;
       cursor.line++;
       continue;
@@ -78,7 +79,8 @@ function scan(cursor: Cursor, inBraces: boolean): Token[] {
       push('number', cursor.at + digits[0].length);
       continue;
     }
-    if (inBraces && depth === 0 && (char === '}' || char === ':' || (char === '!' && text[cursor.at + 1] !== '='))) return tokens;
+    if (inBraces && depth === 0 && (char === '}' || char === ':' || (char === '!' && text[cursor.at + 1] !== '=')))
+      return tokens;
     const op = matchAt(operator, cursor);
     if (!op) {
       push('broken', cursor.at + 1);
@@ -134,7 +136,12 @@ function scanField(cursor: Cursor, close: string, inner: Token[]): void {
   inner.push(...scan(cursor, true));
   if (text[cursor.at] === '!') while (cursor.at < text.length && !':}\n'.includes(text[cursor.at]!)) cursor.at++;
   if (text[cursor.at] === ':') {
-    while (cursor.at < text.length && text[cursor.at] !== '}' && text[cursor.at] !== '\n' && !text.startsWith(close, cursor.at)) {
+    while (
+      cursor.at < text.length &&
+      text[cursor.at] !== '}' &&
+      text[cursor.at] !== '\n' &&
+      !text.startsWith(close, cursor.at)
+    ) {
       if (text[cursor.at] === '{') scanField(cursor, close, inner);
       else cursor.at++;
     }
@@ -195,6 +202,7 @@ export function logicalLines(text: string, tokens: readonly Token[]): LogicalLin
 
 function indentAt(text: string, start: number): number {
   let width = 0;
-  for (let at = text.lastIndexOf('\n', start - 1) + 1; at < start; at++) width = text[at] === '\t' ? (Math.floor(width / 8) + 1) * 8 : width + 1;
+  for (let at = text.lastIndexOf('\n', start - 1) + 1; at < start; at++)
+    width = text[at] === '\t' ? (Math.floor(width / 8) + 1) * 8 : width + 1;
   return width;
 }

@@ -16,7 +16,9 @@ export async function resolveFunction(world: World, pack: string | undefined, na
 /** `brave.search` or a bare name, as `parallel` and aliases write it. */
 export async function resolveWritten(world: World, written: string): Promise<Resolved> {
   const dot = written.lastIndexOf('.');
-  return dot < 0 ? resolveFunction(world, undefined, written) : resolveFunction(world, written.slice(0, dot), written.slice(dot + 1));
+  return dot < 0
+    ? resolveFunction(world, undefined, written)
+    : resolveFunction(world, written.slice(0, dot), written.slice(dot + 1));
 }
 
 /** A pack by its name, or by an alias of the whole pack. */
@@ -38,7 +40,10 @@ export async function unknownPack(world: World, name: string): Promise<string> {
 export function unknownFunction(pack: Pack, name: string): string {
   const names = pack.names();
   const near = nearest(name, names);
-  return `pack '${pack.name}' has no function '${name}'.${near ? ` Did you mean ${pack.name}.${near}?` : ''} Functions: ${listing(names.map((each) => `${pack.name}.${each}`), 60)}`;
+  return `pack '${pack.name}' has no function '${name}'.${near ? ` Did you mean ${pack.name}.${near}?` : ''} Functions: ${listing(
+    names.map((each) => `${pack.name}.${each}`),
+    60,
+  )}`;
 }
 
 async function resolveBare(world: World, name: string, depth: number): Promise<Resolved> {
@@ -49,7 +54,8 @@ async function resolveBare(world: World, name: string, depth: number): Promise<R
     const dot = alias.lastIndexOf('.');
     if (dot < 0) return resolveBare(world, alias, depth + 1);
     const resolved = await resolveFunction(world, alias.slice(0, dot), alias.slice(dot + 1));
-    if ('error' in resolved) return { error: { ...resolved.error, message: `alias '${name}' means ${alias}, but ${resolved.error.message}` } };
+    if ('error' in resolved)
+      return { error: { ...resolved.error, message: `alias '${name}' means ${alias}, but ${resolved.error.message}` } };
     return resolved;
   }
   return { error: { type: 'NameError', message: await unknownName(world, name) } };
@@ -63,7 +69,12 @@ export async function unknownName(world: World, name: string): Promise<string> {
   const packs = (await world.packNames?.()) ?? [];
   const known = [...bare, ...Object.keys(world.aliases ?? {}), ...packs];
   const near = nearest(name, known);
-  const lists = [bare.length > 0 ? `Functions: ${listing(bare, 60)}` : '', packs.length > 0 ? `Packs: ${listing(packs, 60)}` : ''].filter(Boolean).join('. ');
+  const lists = [
+    bare.length > 0 ? `Functions: ${listing(bare, 60)}` : '',
+    packs.length > 0 ? `Packs: ${listing(packs, 60)}` : '',
+  ]
+    .filter(Boolean)
+    .join('. ');
   return `name '${name}' is not defined.${near ? ` Did you mean '${near}'?` : ''} ${lists}`.trimEnd();
 }
 

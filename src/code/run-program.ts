@@ -26,17 +26,33 @@ class ProgramEnd extends Error {
 }
 
 /** Runs a prepared program to its end, segment by segment. */
-export async function runProgram(pool: ChildPool, request: ProgramRequest, prepared: Prepared, names: WorldNames, limits: EngineLimits): Promise<ProgramOutcome> {
+export async function runProgram(
+  pool: ChildPool,
+  request: ProgramRequest,
+  prepared: Prepared,
+  names: WorldNames,
+  limits: EngineLimits,
+): Promise<ProgramOutcome> {
   const budget = request.budget ?? { callsLeft: limits.maxCalls, deadline: Date.now() + (limits.totalMs ?? 600_000) };
   const program = new RunningProgram(pool, request, names, limits, budget);
   try {
     const head = await program.run(prepared.code);
     if (head.op === 'done') {
       const { format } = prepared.shape;
-      return { ok: true, printed: program.printed, hasValue: !head.isNothing, json: head.json, ...(format ? { format } : {}) };
+      return {
+        ok: true,
+        printed: program.printed,
+        hasValue: !head.isNothing,
+        json: head.json,
+        ...(format ? { format } : {}),
+      };
     }
     const message = await explain(head.type, head.message, prepared.shape, request.world);
-    return { ok: false, printed: program.printed, error: programError(head.type, message, prepared.ownLines(head.frames), prepared.source) };
+    return {
+      ok: false,
+      printed: program.printed,
+      error: programError(head.type, message, prepared.ownLines(head.frames), prepared.source),
+    };
   } catch (error) {
     request.signal?.throwIfAborted();
     const { type, message } = endOf(error, limits);
@@ -48,11 +64,23 @@ export async function runProgram(pool: ChildPool, request: ProgramRequest, prepa
 
 function endOf(error: unknown, limits: EngineLimits): { type: string; message: string } {
   if (error instanceof ProgramEnd) return error;
-  if (!(error instanceof ChildKilled)) return { type: 'RuntimeError', message: error instanceof Error ? error.message : String(error) };
-  if (error.reason === 'time') return { type: 'TimeoutError', message: `the program used more than ${limits.timeoutMs / 1000} s of its own time. Do less per program, or filter earlier` };
+  if (!(error instanceof ChildKilled))
+    return { type: 'RuntimeError', message: error instanceof Error ? error.message : String(error) };
+  if (error.reason === 'time')
+    return {
+      type: 'TimeoutError',
+      message: `the program used more than ${limits.timeoutMs / 1000} s of its own time. Do less per program, or filter earlier`,
+    };
   if (error.reason === 'cancelled') return { type: 'RuntimeError', message: 'the program was cancelled' };
-  if (error.reason === 'not-started') return { type: 'RuntimeError', message: `the interpreter cannot be started on ${process.platform}-${process.arch}. Run: oubliette doctor` };
-  return { type: 'MemoryError', message: `the program needed more than ${limits.maxMemoryMb} MiB. Keep less in memory at once` };
+  if (error.reason === 'not-started')
+    return {
+      type: 'RuntimeError',
+      message: `the interpreter cannot be started on ${process.platform}-${process.arch}. Run: oubliette doctor`,
+    };
+  return {
+    type: 'MemoryError',
+    message: `the program needed more than ${limits.maxMemoryMb} MiB. Keep less in memory at once`,
+  };
 }
 
 /** Tells calls that are still open that nobody waits for them. */
@@ -75,24 +103,49 @@ class RunningProgram {
   #callsOpen = 0;
   printed = '';
 
-  constructor(pool: ChildPool, request: ProgramRequest, names: WorldNames, limits: EngineLimits, budget: ProgramBudget) {
+  constructor(
+    pool: ChildPool,
+    request: ProgramRequest,
+    names: WorldNames,
+    limits: EngineLimits,
+    budget: ProgramBudget,
+  ) {
     this.#pool = pool;
     this.#request = request;
     this.#names = names;
     this.#limits = limits;
     this.#budget = budget;
     const leftMs = Math.max(0, budget.deadline - Date.now());
-    const late = (): void => this.#end(new ProgramEnd('TimeoutError', `the program took more than ${Math.round((limits.totalMs ?? 600_000) / 1000)} s in all, waiting included`));
+    const late = (): void =>
+      this.#end(
+        new ProgramEnd(
+          'TimeoutError',
+          `the program took more than ${Math.round((limits.totalMs ?? 600_000) / 1000)} s in all, waiting included`,
+        ),
+      );
     this.#timer = setTimeout(late, Math.min(leftMs, 2 ** 31 - 1));
     request.signal?.addEventListener('abort', this.#onAbort, { once: true });
   }
 
   async run(code: string): Promise<Final> {
     const { timeoutMs, maxMemoryMb, maxRecursion = 200 } = this.#limits;
-    const inputs = this.#request.inputs && Object.fromEntries(Object.entries(this.#request.inputs).map(([name, value]) => [name, jsonText(value)]));
+    const inputs =
+      this.#request.inputs &&
+      Object.fromEntries(Object.entries(this.#request.inputs).map(([name, value]) => [name, jsonText(value)]));
     // Our own watch decides on time; the interpreter's clock also counts waiting and is only a second line.
-    const limits = { maxDurationSecs: (timeoutMs / 1000) * 2 + 10, maxMemory: maxMemoryMb * 1024 * 1024, maxRecursionDepth: maxRecursion };
-    let message: ToChild = { op: 'start', code, ...this.#lookup(), ...(inputs ? { inputs } : {}), limits, maxPrintBytes };
+    const limits = {
+      maxDurationSecs: (timeoutMs / 1000) * 2 + 10,
+      maxMemory: maxMemoryMb * 1024 * 1024,
+      maxRecursionDepth: maxRecursion,
+    };
+    let message: ToChild = {
+      op: 'start',
+      code,
+      ...this.#lookup(),
+      ...(inputs ? { inputs } : {}),
+      limits,
+      maxPrintBytes,
+    };
     let snapshot: Buffer | undefined;
     for (;;) {
       this.#child ??= await this.#pool.acquire(this.#request.owner, this.#stop.signal);
@@ -107,7 +160,12 @@ class RunningProgram {
         snapshot = await this.#park(this.#child);
         answer = await this.#orStopped(answering);
       }
-      message = { op: 'resume', ...this.#lookup(), ...answerFields(answer), maxPrintBytes: maxPrintBytes - this.#printedBytes };
+      message = {
+        op: 'resume',
+        ...this.#lookup(),
+        ...answerFields(answer),
+        maxPrintBytes: maxPrintBytes - this.#printedBytes,
+      };
     }
   }
 
@@ -163,7 +221,11 @@ class RunningProgram {
     if ('error' in resolved) return resolved;
     const bound = bindArguments(resolved.info, args, keywords);
     if ('problem' in bound) return { error: { type: 'TypeError', message: bound.problem } };
-    if (this.#budget.callsLeft <= 0) throw new ProgramEnd('RuntimeError', `the program made more than ${this.#limits.maxCalls} calls. Fetch more per call, or split the work`);
+    if (this.#budget.callsLeft <= 0)
+      throw new ProgramEnd(
+        'RuntimeError',
+        `the program made more than ${this.#limits.maxCalls} calls. Fetch more per call, or split the work`,
+      );
     this.#budget.callsLeft--;
     this.#callsOpen++;
     try {
@@ -177,7 +239,7 @@ class RunningProgram {
   async #parallel(args: readonly unknown[], keywords: readonly [string, unknown][]): Promise<Answer> {
     const items = parallelItems(args, keywords);
     if ('problem' in items) return { error: { type: 'TypeError', message: items.problem } };
-    const answers: unknown[] = new Array(items.calls.length);
+    const answers: unknown[] = Array.from({ length: items.calls.length });
     let next = 0;
     const work = async (): Promise<void> => {
       for (let i = next++; i < items.calls.length; i = next++) {
@@ -224,9 +286,15 @@ function soon<T>(promise: Promise<T>, ms: number): Promise<T | undefined> {
 const jsonText = (value: unknown): string => JSON.stringify(value) ?? 'null';
 
 /** Exception types that the interpreter knows; others become RuntimeError. */
-const known = new Set('ArithmeticError AssertionError AttributeError Exception FileNotFoundError IndexError KeyError LookupError NameError NotImplementedError OSError PermissionError RuntimeError TimeoutError TypeError ValueError ZeroDivisionError'.split(' '));
+const known = new Set(
+  'ArithmeticError AssertionError AttributeError Exception FileNotFoundError IndexError KeyError LookupError NameError NotImplementedError OSError PermissionError RuntimeError TimeoutError TypeError ValueError ZeroDivisionError'.split(
+    ' ',
+  ),
+);
 
 function answerFields(answer: Answer): { value: string } | { error: { type: string; message: string } } {
   if (!('error' in answer)) return { value: jsonText(answer.value) };
-  return { error: { type: known.has(answer.error.type) ? answer.error.type : 'RuntimeError', message: answer.error.message } };
+  return {
+    error: { type: known.has(answer.error.type) ? answer.error.type : 'RuntimeError', message: answer.error.message },
+  };
 }

@@ -41,12 +41,17 @@ export function functionInfo(fullName: string, schema: unknown): FunctionInfo {
     const field = follow(each, root, 0);
     const param: Param = { name, type: typeOf(field, root, 0), isRequired: required.has(name) };
     if (isRecord(field) && Object.hasOwn(field, 'default')) param.default = { value: field['default'] };
-    const text = isRecord(each) && typeof each['description'] === 'string' ? each['description'] : isRecord(field) ? field['description'] : undefined;
+    const text =
+      isRecord(each) && typeof each['description'] === 'string'
+        ? each['description']
+        : isRecord(field)
+          ? field['description']
+          : undefined;
     if (typeof text === 'string' && text.trim() !== '') param.description = text;
     return param;
   });
   const extra = root['additionalProperties'];
-  const isOpen = extra === true || isRecord(extra) || params.length === 0 && extra !== false;
+  const isOpen = extra === true || isRecord(extra) || (params.length === 0 && extra !== false);
   return { fullName, params, isOpen, signature: signatureText(fullName, params) };
 }
 
@@ -69,7 +74,8 @@ function typeOf(schema: unknown, root: Record<string, unknown>, depth: number): 
   const branches = ['anyOf', 'oneOf'].flatMap((key) => (Array.isArray(field[key]) ? (field[key] as unknown[]) : []));
   if (typeof declared === 'string') found.add(types[declared] ?? 'Any');
   else if (Array.isArray(declared)) for (const each of declared) found.add(types[String(each)] ?? 'Any');
-  else if (branches.length > 0) for (const each of branches) for (const part of typeOf(each, root, depth + 1).split(' | ')) found.add(part);
+  else if (branches.length > 0)
+    for (const each of branches) for (const part of typeOf(each, root, depth + 1).split(' | ')) found.add(part);
   else if (Array.isArray(field['enum'])) for (const each of field['enum']) found.add(typeOfValue(each));
   else if (Object.hasOwn(field, 'const')) found.add(typeOfValue(field['const']));
   if (field['nullable'] === true) found.add('None');
@@ -101,4 +107,5 @@ function follow(schema: unknown, root: Record<string, unknown>, depth: number): 
   return isRecord(current) && typeof current['$ref'] === 'string' ? undefined : current;
 }
 
-const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value);
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -2,14 +2,28 @@ import { Environment, Interpreter, parse, tokenize } from '@huggingface/jinja';
 import { escapeInString, pythonLiteral } from './python-literal.ts';
 
 type Node = { type: string } & Record<string, unknown>;
-type Evaluator = new (env: Environment) => { evaluate(node: unknown, env: Environment): unknown; run(program: unknown): { value: string } };
+type Evaluator = new (env: Environment) => {
+  evaluate(node: unknown, env: Environment): unknown;
+  run(program: unknown): { value: string };
+};
 
 const maxSteps = 20_000;
 const maxLength = 256 * 1024;
 /** Private-use characters that mark where a value was placed in the rendered text. */
 const open = '\u{F0001}';
 const close = '\u{F0002}';
-const blocks = new Set(['If', 'For', 'Set', 'Macro', 'CallStatement', 'FilterStatement', 'Break', 'Continue', 'Comment', 'StringLiteral']);
+const blocks = new Set([
+  'If',
+  'For',
+  'Set',
+  'Macro',
+  'CallStatement',
+  'FilterStatement',
+  'Break',
+  'Continue',
+  'Comment',
+  'StringLiteral',
+]);
 
 /**
  * Fills a snippet's Jinja body. A value that lands inside a Python string is escaped for that string, so it can
@@ -19,7 +33,15 @@ export function renderSnippet(body: string, values: Record<string, unknown>): st
   const program = parse(tokenize(body, { lstrip_blocks: true, trim_blocks: true }));
   markOutputs((program as unknown as { body: Node[] }).body);
   const env = new Environment();
-  for (const [name, value] of Object.entries({ true: true, false: false, none: null, True: true, False: false, None: null })) env.set(name, value);
+  for (const [name, value] of Object.entries({
+    true: true,
+    false: false,
+    none: null,
+    True: true,
+    False: false,
+    None: null,
+  }))
+    env.set(name, value);
   env.set('range', boundedRange);
   env.set('__placed', placed);
   for (const [name, value] of Object.entries(values)) env.set(name, value);
@@ -49,8 +71,10 @@ function boundedRange(start: number, stop?: number, step = 1): number[] {
 function markOutputs(body: Node[]): void {
   for (let i = 0; i < body.length; i++) {
     const node = body[i]!;
-    for (const key of ['body', 'alternate', 'defaultBlock']) if (Array.isArray(node[key])) markOutputs(node[key] as Node[]);
-    if (!blocks.has(node.type)) body[i] = { type: 'CallExpression', callee: { type: 'Identifier', value: '__placed' }, args: [node] };
+    for (const key of ['body', 'alternate', 'defaultBlock'])
+      if (Array.isArray(node[key])) markOutputs(node[key] as Node[]);
+    if (!blocks.has(node.type))
+      body[i] = { type: 'CallExpression', callee: { type: 'Identifier', value: '__placed' }, args: [node] };
   }
 }
 
@@ -73,7 +97,7 @@ function settle(text: string): string {
   let result = '';
   let quote: string | undefined;
   let isRaw = false;
-  for (let at = 0; at < text.length; ) {
+  for (let at = 0; at < text.length;) {
     if (text.startsWith(open, at)) {
       const end = text.indexOf(close, at);
       const value = text.slice(at + open.length, end);
@@ -115,6 +139,7 @@ function settle(text: string): string {
 
 function inString(value: string, quote: string, isRaw: boolean): string {
   if (!isRaw) return escapeInString(value, quote);
-  if (/[\n\r\\]/.test(value) || value.includes(quote[0]!)) throw new Error('a value with quotes, backslashes or line breaks cannot stand in a raw string');
+  if (/[\n\r\\]/.test(value) || value.includes(quote[0]!))
+    throw new Error('a value with quotes, backslashes or line breaks cannot stand in a raw string');
   return value;
 }

@@ -46,7 +46,7 @@ export function expandSnippets(code: string, snippets: Snippets): Expanded {
     const count = text.split('\n').length - (text.endsWith('\n') ? 1 : 0);
     for (let i = 0; i < count; i++) lines.push(isMapped ? from : from + i);
   };
-  for (let at = 0; at < code.length; ) {
+  for (let at = 0; at < code.length;) {
     const eol = code.indexOf('\n', at);
     const lineText = code.slice(at, eol < 0 ? code.length : eol);
     const call = invocation.exec(lineText);
@@ -63,13 +63,24 @@ export function expandSnippets(code: string, snippets: Snippets): Expanded {
     const given = parseInline(rest, name, line);
     let next = eol < 0 ? code.length : eol + 1;
     let used = 1;
-    for (let under = underLine(code, next, indent, definition); under; under = underLine(code, next, indent, definition)) {
+    for (
+      let under = underLine(code, next, indent, definition);
+      under;
+      under = underLine(code, next, indent, definition)
+    ) {
       given.set(under.key, under.value);
       next = under.next;
       used++;
     }
     const text = expand(name, definition, given, line).replace(/\n+$/, '');
-    append(text.split('\n').map((each) => (each === '' ? each : indent + each)).join('\n') + '\n', line, true);
+    append(
+      text
+        .split('\n')
+        .map((each) => (each === '' ? each : indent + each))
+        .join('\n') + '\n',
+      line,
+      true,
+    );
     line += used;
     at = next;
   }
@@ -77,12 +88,20 @@ export function expandSnippets(code: string, snippets: Snippets): Expanded {
 }
 
 /** The text of one snippet for these values; also what `info="full"` shows. Throws SnippetError. */
-export function expand(name: string, definition: SnippetDefinition, given: ReadonlyMap<string, unknown>, line = 1): string {
+export function expand(
+  name: string,
+  definition: SnippetDefinition,
+  given: ReadonlyMap<string, unknown>,
+  line = 1,
+): string {
   const params = definition.params ?? {};
   for (const key of given.keys())
     if (!Object.hasOwn(params, key)) {
       const near = nearest(key, Object.keys(params));
-      throw new SnippetError(`$${name} has no parameter '${key}'${near ? `; did you mean '${near}'?` : ''} Parameters: ${listing(Object.keys(params))}`, line);
+      throw new SnippetError(
+        `$${name} has no parameter '${key}'${near ? `; did you mean '${near}'?` : ''} Parameters: ${listing(Object.keys(params))}`,
+        line,
+      );
     }
   const values: Record<string, unknown> = Object.create(null);
   for (const [key, param] of Object.entries(params)) {
@@ -131,7 +150,8 @@ export function parseInline(text: string, name: string, line: number): Map<strin
   while (at < trimmed.length) {
     key.lastIndex = at;
     const found = key.exec(trimmed);
-    if (!found) throw new SnippetError(`$${name}: expected key=value, found '${trimmed.slice(at).trim().slice(0, 40)}'`, line);
+    if (!found)
+      throw new SnippetError(`$${name}: expected key=value, found '${trimmed.slice(at).trim().slice(0, 40)}'`, line);
     const end = valueEnd(trimmed, key.lastIndex);
     values.set(found[1]!, readValue(trimmed.slice(key.lastIndex, end).trim()));
     at = end;
@@ -171,7 +191,12 @@ function readValue(text: string): string {
   return quoted ? quoted[2]!.replace(/\\(.)/gs, (_, char: string) => escapes[char] ?? char) : text;
 }
 
-function underLine(code: string, at: number, indent: string, definition: SnippetDefinition): { key: string; value: string; next: number } | undefined {
+function underLine(
+  code: string,
+  at: number,
+  indent: string,
+  definition: SnippetDefinition,
+): { key: string; value: string; next: number } | undefined {
   if (at >= code.length) return undefined;
   const eol = code.indexOf('\n', at);
   const text = code.slice(at, eol < 0 ? code.length : eol);
@@ -185,7 +210,7 @@ function underLine(code: string, at: number, indent: string, definition: Snippet
 function typed(name: string, key: string, value: unknown, type: string | undefined, line: number): unknown {
   if (typeof value !== 'string' || !type) return value;
   const wrong = (): SnippetError => new SnippetError(`$${name}: ${key} must be ${type}, got '${value}'`, line);
-  if (/^int/.test(type)) {
+  if (type.startsWith('int')) {
     if (!/^[-+]?\d+$/.test(value)) throw wrong();
     return Number(value);
   }
@@ -193,7 +218,7 @@ function typed(name: string, key: string, value: unknown, type: string | undefin
     if (value.trim() === '' || Number.isNaN(Number(value))) throw wrong();
     return Number(value);
   }
-  if (/^bool/.test(type)) {
+  if (type.startsWith('bool')) {
     if (!/^(?:true|false)$/i.test(value)) throw wrong();
     return value.toLowerCase() === 'true';
   }

@@ -37,7 +37,13 @@ async function checkLine(tokens: readonly Token[], shape: ProgramShape, world: W
       const finding = await checkLine(token.inner, shape, world);
       if (finding) return finding;
     }
-    if (token.kind !== 'name' || tokens[i - 1]?.text === '.' || tokens[i - 1]?.text === 'def' || shape.boundNames.has(token.text)) continue;
+    if (
+      token.kind !== 'name' ||
+      tokens[i - 1]?.text === '.' ||
+      tokens[i - 1]?.text === 'def' ||
+      shape.boundNames.has(token.text)
+    )
+      continue;
     if (builtinTypes.has(token.text)) continue;
     const isPack = tokens[i + 1]?.text === '.' && tokens[i + 2]?.kind === 'name' && tokens[i + 3]?.text === '(';
     const finding = isPack
@@ -50,7 +56,11 @@ async function checkLine(tokens: readonly Token[], shape: ProgramShape, world: W
   return undefined;
 }
 
-async function checkPackCall(tokens: readonly Token[], i: number, world: World): Promise<Omit<Finding, 'line'> | undefined> {
+async function checkPackCall(
+  tokens: readonly Token[],
+  i: number,
+  world: World,
+): Promise<Omit<Finding, 'line'> | undefined> {
   const pack = tokens[i]!.text;
   if (!(await resolvePack(world, pack))) {
     // A name that nothing binds and that is no pack: functions that stand alone have no attributes either.
@@ -59,7 +69,13 @@ async function checkPackCall(tokens: readonly Token[], i: number, world: World):
   return checkCall(tokens, i + 3, pack, tokens[i + 2]!.text, world);
 }
 
-async function checkCall(tokens: readonly Token[], open: number, pack: string | undefined, name: string, world: World): Promise<Omit<Finding, 'line'> | undefined> {
+async function checkCall(
+  tokens: readonly Token[],
+  open: number,
+  pack: string | undefined,
+  name: string,
+  world: World,
+): Promise<Omit<Finding, 'line'> | undefined> {
   const resolved = await resolveFunction(world, pack, name);
   if ('error' in resolved) return resolved.error;
   const args = readArguments(tokens, open);
@@ -74,7 +90,10 @@ async function isCallable(world: World, name: string): Promise<boolean> {
 }
 
 /** The arguments between the brackets, as far as their text tells; undefined when the bracket never closes. */
-function readArguments(tokens: readonly Token[], open: number): { positional: number; keywords: string[]; isPartial: boolean } | undefined {
+function readArguments(
+  tokens: readonly Token[],
+  open: number,
+): { positional: number; keywords: string[]; isPartial: boolean } | undefined {
   const depth = tokens[open]!.depth + 1;
   const keywords: string[] = [];
   let positional = 0;

@@ -12,11 +12,13 @@ export function toJson(value: unknown, maxBytes: number): string {
   let size = 0;
   const put = (text: string): void => {
     size += text.length;
-    if (size > maxBytes) throw new ValueProblem(`a value of more than ${Math.round(maxBytes / 1024 / 1024)} MiB cannot leave the program`);
+    if (size > maxBytes)
+      throw new ValueProblem(`a value of more than ${Math.round(maxBytes / 1024 / 1024)} MiB cannot leave the program`);
     parts.push(text);
   };
   const write = (item: unknown, depth: number): void => {
-    if (depth > maxDepth) throw new ValueProblem(`a value that is nested deeper than ${maxDepth} levels cannot leave the program`);
+    if (depth > maxDepth)
+      throw new ValueProblem(`a value that is nested deeper than ${maxDepth} levels cannot leave the program`);
     if (typeof item === 'string') put(JSON.stringify(item));
     else if (typeof item === 'number') put(Number.isFinite(item) ? String(item) : 'null');
     else if (typeof item === 'boolean' || typeof item === 'bigint') put(String(item));
