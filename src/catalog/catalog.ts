@@ -188,6 +188,11 @@ export class Catalog {
 
   // --- changing
 
+  /** Looks for what another process may have added a moment ago; for look-ups that found nothing. */
+  async freshen(): Promise<void> {
+    await this.#stored.freshen();
+  }
+
   /** Creates, replaces or revives a stored bundle. */
   async putBundle(id: string, body: BundleBody): Promise<{ bundle: Bundle; isNew: boolean }> {
     const path = bundlePath(id);

@@ -50,7 +50,10 @@ export class StoredCatalog {
   readonly #whole = new Map<string, Tool>();
   readonly #queue: Queued[] = [];
   #working: Promise<void> | undefined;
+  /** Up to here everything was taken in under the lock. */
   #seenSeq = 0;
+  #settledSeq = 0;
+  #settlingSeq = 0;
   #looking: NodeJS.Timeout | undefined;
   #background: Promise<void> = Promise.resolve();
   #closed = false;
@@ -241,11 +244,21 @@ export class StoredCatalog {
     for (const path of known) await this.#lookAt(path);
   }
 
-  /** Looks at what the system cannot watch for us, and at folders that came without an event. */
+  /** Looks at what the system cannot watch for us, and at what other processes announced. */
   async #lookAround(): Promise<void> {
-    const rows = this.#options.db.all<{ path: string }>('SELECT path FROM catalog_changes WHERE seq > ?', this.#seenSeq);
-    if (rows.length > 0) await this.#look(new Set(rows.map(({ path }) => path)));
+    const newest = await this.freshen();
+    // Announced is not yet moved: each row is looked at in two rounds before it counts as seen.
+    this.#settledSeq = Math.max(this.#settledSeq, this.#settlingSeq);
+    this.#settlingSeq = newest;
     for (const folder of this.#watch.blind) await this.#look(new Set([folder]));
+  }
+
+  /** Looks at what other processes announced lately; answers the newest announcement. */
+  async freshen(): Promise<number> {
+    const from = Math.max(this.#seenSeq, this.#settledSeq);
+    const rows = this.#options.db.all<{ seq: number; path: string }>('SELECT seq, path FROM catalog_changes WHERE seq > ?', from);
+    if (rows.length > 0) await this.#look(new Set(rows.map(({ path }) => path)));
+    return rows.at(-1)?.seq ?? from;
   }
 
   async #look(paths: Set<string>): Promise<void> {

@@ -39,7 +39,8 @@ export const bundleFileName = 'bundle.json';
 export function toolFileName(slug: string, version: string): string {
   const hash = createHash('sha256').update(`${slug}\0${version}`).digest('hex').slice(0, 32);
   const readable = `${slug}.${version}`.toLowerCase().replace(/[^a-z0-9.-]/g, '').slice(0, 40);
-  return `${readable}.${hash}.json`;
+  // Never a hidden file, whatever the slug is made of.
+  return `tool-${readable}.${hash}.json`;
 }
 
 export const toolPath = (bundleID: string, slug: string, version: string): string =>

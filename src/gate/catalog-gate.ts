@@ -35,8 +35,9 @@ export interface CatalogGate {
 const Switch = Type.Object({ isEnabled: Type.Boolean() }, { additionalProperties: false });
 
 export function catalogGate(catalog: Catalog, views: ToolViews, sources: Sources): CatalogGate {
-  const bundleOf = (actor: Actor, rawId: string): Bundle => {
+  const bundleOf = async (actor: Actor, rawId: string): Promise<Bundle> => {
     const id = parseUuid7(rawId);
+    if (id !== undefined && !catalog.bundle(id)) await catalog.freshen();
     const bundle = id === undefined ? undefined : catalog.bundle(id);
     if (!bundle || !reachesBundle(actor, bundle.slug)) throw fail('bundle.not_found', { ref: rawId });
     return bundle;
@@ -84,20 +85,20 @@ export function catalogGate(catalog: Catalog, views: ToolViews, sources: Sources
 
     async patchBundle(actor, rawId, body) {
       demandCatalogAdmin(actor, 'Changing a bundle');
-      const bundle = bundleOf(actor, rawId);
+      const bundle = await bundleOf(actor, rawId);
       return catalog.switchBundle(bundle.id, readSwitch(bundle, body));
     },
 
     async deleteBundle(actor, rawId) {
       demandCatalogAdmin(actor, 'Deleting a bundle');
-      const bundle = bundleOf(actor, rawId);
+      const bundle = await bundleOf(actor, rawId);
       demandStored(bundle);
       await catalog.deleteBundle(bundle.id);
     },
 
     async putTool(actor, key, raw) {
       demandCatalogAdmin(actor, 'Storing a tool');
-      const bundle = bundleOf(actor, key.bundleID);
+      const bundle = await bundleOf(actor, key.bundleID);
       demandStored(bundle);
       const body = checkToolBody(key.slug, key.version, raw);
       if (!bundle.isEnabled) throw fail('bundle.disabled', { bundle: bundle.slug });
@@ -110,7 +111,7 @@ export function catalogGate(catalog: Catalog, views: ToolViews, sources: Sources
 
     async patchTool(actor, key, body) {
       demandCatalogAdmin(actor, 'Changing a tool');
-      const bundle = bundleOf(actor, key.bundleID);
+      const bundle = await bundleOf(actor, key.bundleID);
       await view(bundle, key);
       const isEnabled = readSwitch(bundle, body);
       await catalog.switchTool(bundle.id, key.slug, key.version, isEnabled);
@@ -119,7 +120,7 @@ export function catalogGate(catalog: Catalog, views: ToolViews, sources: Sources
 
     async deleteTool(actor, key) {
       demandCatalogAdmin(actor, 'Deleting a tool');
-      const bundle = bundleOf(actor, key.bundleID);
+      const bundle = await bundleOf(actor, key.bundleID);
       if (bundle.kind !== 'stored') {
         await view(bundle, key);
         demandStored(bundle);
@@ -129,7 +130,7 @@ export function catalogGate(catalog: Catalog, views: ToolViews, sources: Sources
 
     async getTool(actor, key) {
       demandLevel(actor, 'read', 'Reading a tool');
-      return view(bundleOf(actor, key.bundleID), key);
+      return view(await bundleOf(actor, key.bundleID), key);
     },
   };
 }

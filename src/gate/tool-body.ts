@@ -65,8 +65,8 @@ function checkSchema(schema: unknown, path: string): void {
 
 /** Checks what a person PUT as a bundle. */
 export function checkBundleBody(body: BundleBody): void {
-  checkText(body);
   if (!isSlug(body.slug)) throw invalid('/slug', 'must be 1 to 64 letters, digits or dashes', body.slug);
+  checkText(body);
   checkDisplayName(body.displayName);
 }
 

@@ -1,0 +1,152 @@
+import assert from 'node:assert/strict';
+import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { v7 } from 'uuid';
+import { makeBundle, toolBody } from '../kit/catalog.ts';
+import { testServer, type TestServer } from '../kit/server.ts';
+import { until } from '../kit/until.ts';
+
+describe('the catalog on disk', () => {
+  let server: TestServer;
+  before(async () => (server = await testServer()));
+  after(() => server.remove());
+
+  const fileOf = async (bundleID: string, slug: string): Promise<string> => {
+    const folder = join(server.home, 'catalog', bundleID);
+    const name = (await readdir(folder)).find((each) => each.startsWith(`tool-${slug}.`));
+    return join(folder, name ?? 'none');
+  };
+  const restart = async (): Promise<void> => {
+    await server.close();
+    server = await testServer({ home: server.home });
+  };
+
+  it('is flat JSON, one folder per bundle and one file per version, private to the user', async () => {
+    const bundle = await makeBundle(server, 'disk');
+    await server.ask('PUT', bundle.tool('t'), toolBody());
+    const stored = JSON.parse(await readFile(await fileOf(bundle.id, 't'), 'utf8'));
+    assert.deepEqual([stored.slug, stored.version, stored.name], ['t', 'v1', 'disk_t']);
+    const left = (await readdir(join(server.home, 'catalog'), { recursive: true })).filter((name) => name.endsWith('.tmp'));
+    assert.deepEqual(left, []);
+  });
+
+  it('survives a restart, switches of built-ins too', async () => {
+    const bundle = await makeBundle(server, 'kept');
+    const made = await server.ask('PUT', bundle.tool('t'), toolBody({ tags: ['x'] }));
+    await server.ask('PATCH', bundle.tool('t'), { isEnabled: false });
+    const demo = (await server.ask('GET', '/tools/bundles')).body.bundles.find((each: any) => each.slug === 'demo');
+    await server.ask('PATCH', `/tools/bundles/${demo.id}/tools/bar/version/v1`, { isEnabled: false });
+    await restart();
+    assert.deepEqual((await server.ask('GET', bundle.tool('t'))).body, { ...made.body, isEnabled: false });
+    assert.equal((await server.ask('GET', `/tools/bundles/${demo.id}/tools/bar/version/v1`)).body.isEnabled, false);
+    await server.ask('PATCH', `/tools/bundles/${demo.id}/tools/bar/version/v1`, { isEnabled: true });
+  });
+
+  it('sees changes made by hand: a file that is edited, added, renamed away or deleted', async () => {
+    const bundle = await makeBundle(server, 'by-hand');
+    await server.ask('PUT', bundle.tool('t'), toolBody());
+    const path = await fileOf(bundle.id, 't');
+    const stored = JSON.parse(await readFile(path, 'utf8'));
+    await writeFile(path, JSON.stringify({ ...stored, displayName: 'By hand' }));
+    await until(async () => (await server.ask('GET', bundle.tool('t'))).body.displayName === 'By hand');
+    await rm(path);
+    await until(async () => (await server.ask('GET', bundle.tool('t'))).status === 404);
+    await writeFile(path, JSON.stringify(stored));
+    await until(async () => (await server.ask('GET', bundle.tool('t'))).status === 200);
+    const folder = join(server.home, 'catalog', bundle.id);
+    await rename(folder, `${folder}-away`);
+    await until(async () => (await server.ask('GET', bundle.tool('t'))).status === 404);
+    await rename(`${folder}-away`, folder);
+    await until(async () => (await server.ask('GET', bundle.tool('t'))).status === 200);
+  });
+
+  it('sees what was edited by hand while it was down', async () => {
+    const bundle = await makeBundle(server, 'down');
+    await server.ask('PUT', bundle.tool('t'), toolBody());
+    const path = await fileOf(bundle.id, 't');
+    await server.close();
+    await writeFile(path, JSON.stringify({ ...JSON.parse(await readFile(path, 'utf8')), displayName: 'Meanwhile' }));
+    server = await testServer({ home: server.home });
+    await until(async () => (await server.ask('GET', bundle.tool('t'))).body.displayName === 'Meanwhile');
+  });
+
+  it('reports a damaged file, names it in the answer, and hides nothing else', async () => {
+    const bundle = await makeBundle(server, 'damaged');
+    await server.ask('PUT', bundle.tool('bad'), toolBody());
+    await server.ask('PUT', bundle.tool('good'), toolBody());
+    await writeFile(await fileOf(bundle.id, 'bad'), '{"half":');
+    await until(async () => (await server.ask('GET', bundle.tool('bad'))).body.error?.code === 'tool.corrupt');
+    assert.equal((await server.ask('GET', bundle.tool('bad'))).status, 409);
+    assert.equal((await server.ask('GET', bundle.tool('good'))).status, 200);
+    const listed = (await server.ask('GET', `/tools/tools?bundleIDs=${bundle.id}`)).body.tools;
+    assert.deepEqual(listed.map((each: any) => each.slug), ['good']);
+    assert.equal((await server.ask('PUT', bundle.tool('bad'), toolBody())).body.error.code, 'tool.corrupt');
+    await restart();
+    assert.equal((await server.ask('GET', bundle.tool('bad'))).body.error.code, 'tool.corrupt');
+    assert.equal((await server.ask('DELETE', bundle.tool('bad'))).status, 204, 'it can be deleted');
+    assert.equal((await server.ask('GET', bundle.tool('bad'))).status, 404);
+  });
+
+  it('shows a tool whose function is gone as disabled, leaves its file alone, and heals itself', async () => {
+    const bundle = await makeBundle(server, 'vanished');
+    await server.ask('PUT', bundle.tool('t'), toolBody());
+    const path = await fileOf(bundle.id, 't');
+    const good = await readFile(path, 'utf8');
+    const broken = good.replace('demo.foo', 'demo.never');
+    await writeFile(path, broken);
+    await until(async () => (await server.ask('GET', bundle.tool('t'))).body.isEnabled === false);
+    const { body } = await server.ask('GET', bundle.tool('t'));
+    assert.match(body.disabledReason, /demo\.never/);
+    assert.equal((await server.ask('POST', `${bundle.tool('t')}/invoke`, { args: { text: 'x' } })).body.error.code, 'tool.disabled');
+    assert.ok(!(await server.ask('GET', `/tools/tools?bundleIDs=${bundle.id}`)).body.tools.length);
+    assert.equal(await readFile(path, 'utf8'), broken);
+    await writeFile(path, good);
+    await until(async () => (await server.ask('GET', bundle.tool('t'))).body.isEnabled === true);
+  });
+
+  it('serves one catalog from several processes', async () => {
+    const second = await testServer({ home: server.home });
+    try {
+      const bundle = await makeBundle(server, 'shared');
+      await server.ask('PUT', bundle.tool('t'), toolBody());
+      const fromSecond = await second.ask('PUT', bundle.tool('t'), toolBody());
+      assert.equal(fromSecond.body.error.code, 'tool.exists', 'a writer sees what another has written');
+      await until(async () => (await second.ask('GET', bundle.tool('t'))).status === 200);
+      await second.ask('PATCH', bundle.path, { isEnabled: false });
+      await until(async () => (await server.ask('POST', '/call/shared_t', { args: { text: 'x' } })).body.error?.code === 'bundle.disabled');
+      const demo = (await server.ask('GET', '/tools/bundles')).body.bundles.find((each: any) => each.slug === 'demo');
+      await second.ask('PATCH', `/tools/bundles/${demo.id}`, { isEnabled: false });
+      await until(async () => (await server.ask('POST', '/call/demo_foo', { args: { text: 'x' } })).body.error?.code === 'bundle.disabled');
+      await second.ask('PATCH', `/tools/bundles/${demo.id}`, { isEnabled: true });
+      const taken = await Promise.all([server, second].map((each, i) => each.ask('PUT', `/tools/bundles/${v7()}`, { slug: 'race', displayName: `${i}`, isEnabled: true })));
+      assert.deepEqual(taken.map((each) => each.status).toSorted(), [201, 409]);
+    } finally {
+      await second.close();
+    }
+  });
+
+  it('reaps a bundle two days after its deletion, if its folder is still empty', async () => {
+    const old = await makeBundle(server, 'old');
+    const fresh = await makeBundle(server, 'fresh');
+    const revived = await makeBundle(server, 'revived');
+    const notEmpty = await makeBundle(server, 'not-empty');
+    const all = [old, fresh, revived, notEmpty];
+    for (const each of all) await server.ask('DELETE', each.path);
+    await server.ask('PUT', revived.path, { slug: 'revived', displayName: 'x', isEnabled: true });
+    await server.close();
+    const folder = (id: string): string => join(server.home, 'catalog', id);
+    for (const { id } of [old, revived, notEmpty]) {
+      const path = join(folder(id), 'bundle.json');
+      const stored = JSON.parse(await readFile(path, 'utf8'));
+      if (stored.softDeletedAt) stored.softDeletedAt = new Date(Date.now() - 49 * 3600_000).toISOString();
+      await writeFile(path, JSON.stringify(stored));
+    }
+    await writeFile(join(folder(old.id), '.stray.tmp'), 'x');
+    await mkdir(join(folder(notEmpty.id), 'something'));
+    server = await testServer({ home: server.home });
+    const there = await readdir(join(server.home, 'catalog'));
+    assert.ok(!there.includes(old.id), 'stray temp files do not count');
+    for (const { id } of [fresh, revived, notEmpty]) assert.ok(there.includes(id));
+  });
+});
