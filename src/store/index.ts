@@ -10,6 +10,7 @@ export * from './lock.ts';
 export * from './projects.ts';
 export * from './sessions.ts';
 export * from './sqlite.ts';
+export * from './sign-ins.ts';
 export * from './tokens.ts';
 export * from './redactor.ts';
 export * from './secrets.ts';
