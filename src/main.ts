@@ -2,14 +2,15 @@
 import { readFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { ensureAdminToken, tokens, tokenTools } from './auth/index.ts';
+import { ensureAdminToken, signIns, tokens, tokenTools } from './auth/index.ts';
 import { Catalog, pageTokens } from './catalog/index.ts';
-import { openConfig } from './config/index.ts';
+import { openConfig, settingsTools } from './config/index.ts';
 import { bearerOf, httpServer, restRoutes, type Authenticate } from './doors/rest/index.ts';
-import { packageRoot } from './entry.ts';
+import { cookieOf, signInUrl, webActor, webRoutes } from './doors/web/index.ts';
+import { packageRoot, webAppFolder } from './entry.ts';
 import { callGate, catalogGate, lists, ToolViews, type Sources } from './gate/index.ts';
 import { fail, type BuiltInBundle } from './schema/index.ts';
-import { Database, homeKeys, openHome, replaceFile, sqliteTokens } from './store/index.ts';
+import { Database, homeKeys, openHome, replaceFile, sqliteSignIns, sqliteTokens } from './store/index.ts';
 import { plainObserver } from './observe/index.ts';
 import { demoTools, functionSource, FunctionRegistry } from './sources/builtin/index.ts';
 
@@ -54,10 +55,12 @@ async function build(options: ServerOptions, closers: (() => Promise<void> | voi
   closers.push(() => observe.close());
 
   const tokenStore = await sqliteTokens(db);
-  await ensureAdminToken(home.adminToken, tokenStore);
+  const adminToken = await ensureAdminToken(home.adminToken, tokenStore);
   const auth = tokens(tokenStore);
+  const browsers = signIns(await sqliteSignIns(db), auth);
+  const cookieName = `oubliette_${keyFor('web cookie').toString('hex', 0, 4)}`;
 
-  const builtIns: BuiltInBundle[] = [tokenTools(auth), demoTools()];
+  const builtIns: BuiltInBundle[] = [tokenTools(auth), settingsTools(config), demoTools()];
   const functions = new FunctionRegistry().add(...builtIns);
   const sources: Sources = { function: functionSource(functions) };
   const catalog = await Catalog.open({
@@ -83,7 +86,11 @@ async function build(options: ServerOptions, closers: (() => Promise<void> | voi
   closers.push(() => clearInterval(reaping));
   await catalog.reap();
 
-  const authenticate: Authenticate = (request) => auth.authenticate(bearerOf(request), 'rest');
+  const authenticate: Authenticate = (request) => {
+    const bearer = bearerOf(request);
+    const cookie = bearer === undefined ? cookieOf(request, cookieName) : undefined;
+    return cookie ? webActor(request, cookie, browsers) : auth.authenticate(bearer, 'rest');
+  };
   const app = await httpServer({ settings, version, log: observe.log, redact: (text) => text });
   restRoutes(app, {
     authenticate,
@@ -93,19 +100,31 @@ async function build(options: ServerOptions, closers: (() => Promise<void> | voi
     observe,
     notReadyBecause: () => [],
   });
+  let url = '';
+  await webRoutes(app, {
+    authenticate,
+    signIns: browsers,
+    tokens: auth,
+    cookieName,
+    folder: webAppFolder(),
+    version,
+    publicUrl: () => url,
+    topics: { catalog: (listener) => catalog.onChange(listener), sessions: () => () => {} },
+  });
   closers.push(() => app.close());
   await app.listen({ port: options.port, host: options.host });
 
   const { port } = app.server.address() as { port: number };
   const shownHost = options.host === '0.0.0.0' || options.host === '::' ? '127.0.0.1' : options.host;
-  const url = settings().http.publicUrl ?? `http://${shownHost.includes(':') ? `[${shownHost}]` : shownHost}:${port}`;
+  url = settings().http.publicUrl ?? `http://${shownHost.includes(':') ? `[${shownHost}]` : shownHost}:${port}`;
   const mcpUrl = `${url}/mcp/run`;
   await replaceFile(
     home.serverInfo,
     `${JSON.stringify({ pid: process.pid, port, url, mcpUrl, version, startedAt: new Date().toISOString() })}\n`,
   );
   closers.push(() => rm(home.serverInfo, { force: true }));
-  return { url, mcpUrl, signInUrl: `${url}/app`, close: () => closeAll(closers) };
+  const code = await browsers.code(await auth.authenticate(adminToken, 'web'));
+  return { url, mcpUrl, signInUrl: signInUrl(url, code), close: () => closeAll(closers) };
 }
 
 /** Last opened, first closed; one that fails does not keep the others open. */
