@@ -1,0 +1,115 @@
+import type { Gate } from '../../gate/index.ts';
+import type { Logger } from '../../observe/index.ts';
+import { Failure, isObject, type Actor, type Outcome } from '../../schema/index.ts';
+import { RpcError } from '../../sources/mcp/index.ts';
+import { sendLog, sendProgress, type Exchange, type JsonObject } from './exchange.ts';
+import type { Listed, Menus } from './menu.ts';
+import type { Resources } from './resources.ts';
+import { Rounds, type Live } from './rounds.ts';
+import { callResult, refusal } from './tool-shape.ts';
+
+/** Every method we answer, the same for both eras and for every transport. Throws RpcError for what is no result. */
+export interface Handlers {
+  listTools(exchange: Exchange, params: JsonObject): Promise<JsonObject>;
+  callTool(exchange: Exchange, params: JsonObject): Promise<JsonObject>;
+  /** Everything else: resources, prompts, completion. */
+  serve(exchange: Exchange, method: string, params: JsonObject): Promise<JsonObject>;
+}
+
+export interface HandlersDeps {
+  gate: Gate;
+  menus: Menus;
+  resources: Resources;
+  log: Logger;
+}
+
+const sessionTools = new Set(['session_message', 'session_spawn']);
+
+export function handlers({ gate, menus, resources, log }: HandlersDeps): Handlers {
+  const rounds = new Rounds();
+
+  async function find(actor: Actor, exchange: Exchange, name: string): Promise<Listed> {
+    const tools = await menus.tools(actor, exchange.menu);
+    const tool = tools.get(name) ?? (exchange.menu.kind === 'bundle' ? tools.get(name.replaceAll('_', '-')) : undefined);
+    if (!tool) throw new RpcError(-32602, `Tool ${name.slice(0, 200)} not found`);
+    return tool;
+  }
+
+  async function dispatch(exchange: Exchange, tool: Listed, args: unknown): Promise<JsonObject> {
+    const wantsNothing = exchange.era === 'modern' && exchange.retry?.requestState === undefined && !mayAsk(exchange);
+    const work = (live: Live, signal: AbortSignal, ask?: Parameters<Parameters<Rounds['serve']>[1]>[2]): Promise<Outcome> =>
+      gate.call(exchange.actor, tool.view.name, args, {
+        signal,
+        onProgress: (progress) => live.exchange && sendProgress(live.exchange, progress),
+        onLog: (entry) => live.exchange && sendLog(live.exchange, entry),
+        ...(ask && { onClientRequest: ask }),
+      });
+    const shaped = (outcome: Outcome): JsonObject => {
+      if (outcome.ok && sessionTools.has(tool.view.name)) followSession(exchange, outcome.value);
+      return callResult(outcome, tool, exchange.era);
+    };
+    if (wantsNothing) return shaped(await work({ exchange }, exchange.signal));
+    return rounds.serve(exchange, async (live, signal, ask) => shaped(await work(live, signal, ask)));
+  }
+
+  const callTool: Handlers['callTool'] = async (exchange, params) => {
+      const tool = await find(exchange.actor, exchange, String(params['name']));
+      try {
+        return await dispatch(exchange, tool, params['arguments'] ?? {});
+      } catch (error) {
+        if (!(error instanceof Failure)) throw error;
+        if (error.code === 'tool.not_found') throw new RpcError(-32602, `Tool ${tool.name} not found`);
+        // What the model can mend, it must read.
+        return refusal(withDetails(error));
+      }
+  };
+
+  const serve: Handlers['serve'] = async (exchange, method, params) => {
+      const upstream = menus.upstream(exchange.menu);
+      if (upstream) {
+        if (!offers(upstream.capabilities, method)) throw new RpcError(-32601, 'Method not found');
+        return rounds.serve(exchange, async (_live, signal, ask) => {
+          const asked = await upstream.ask(method, params, { signal, onClientRequest: (wanted, details) => ask(wanted, details, signal) });
+          return asked;
+        });
+      }
+      return resources.serve(exchange, method, params);
+  };
+
+  /** What is neither a refusal nor a named failure stays in the log. */
+  const guarded = async (method: string, work: () => Promise<JsonObject>): Promise<JsonObject> => {
+    try {
+      return await work();
+    } catch (error) {
+      if (error instanceof RpcError) throw error;
+      if (error instanceof Failure) throw new RpcError(error.rpc, error.message);
+      log.error({ err: error, method }, 'an MCP request broke');
+      throw new RpcError(-32603, 'Internal error');
+    }
+  };
+
+  return {
+    listTools: (exchange, params) => guarded('tools/list', () => menus.page(exchange.actor, exchange.menu, exchange.era, params['cursor'])),
+    callTool: (exchange, params) => guarded('tools/call', () => callTool(exchange, params)),
+    serve: (exchange, method, params) => guarded(method, () => serve(exchange, method, params)),
+  };
+}
+
+const mayAsk = ({ clientCapabilities: can }: Exchange): boolean =>
+  can['elicitation'] !== undefined || can['sampling'] !== undefined || can['roots'] !== undefined;
+
+function followSession(exchange: Exchange, value: unknown): void {
+  if (!isObject(value) || typeof value['session_id'] !== 'string') return;
+  exchange.onSession?.(value['session_id'], Number(value['last_event_index'] ?? -1));
+}
+
+function offers(capabilities: Record<string, unknown>, method: string): boolean {
+  if (method.startsWith('prompts/')) return capabilities['prompts'] !== undefined;
+  if (method.startsWith('resources/')) return capabilities['resources'] !== undefined;
+  return method === 'completion/complete' && capabilities['completions'] !== undefined;
+}
+
+function withDetails(failure: Failure): string {
+  const details = failure.details.map(({ path, message }) => `${path}: ${message}`).filter((line) => !failure.message.includes(line));
+  return details.length > 0 ? `${failure.message}\n${details.join('\n')}` : failure.message;
+}

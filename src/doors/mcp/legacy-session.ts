@@ -1,0 +1,200 @@
+import type { JSONRPCMessage, Server, ServerContext, Transport, TransportSendOptions } from '@modelcontextprotocol/server';
+import type { Actor } from '../../schema/index.ts';
+import { isObject } from '../../schema/index.ts';
+import { RpcError } from '../../sources/mcp/index.ts';
+import type { ClientCapabilities, Exchange, JsonObject, RequestId } from './exchange.ts';
+import type { Handlers } from './handlers.ts';
+import type { Menu } from './menu.ts';
+import type { Outlet } from './outlet.ts';
+
+export interface Incoming {
+  jsonrpc?: string;
+  id?: RequestId;
+  method?: string;
+  params?: JsonObject;
+  result?: unknown;
+  error?: { code: number; message: string };
+}
+
+/** A POST that waits for one or several answers. */
+interface Post {
+  outlet: Outlet;
+  open: Set<RequestId>;
+}
+
+const patienceMs = 10 * 60_000;
+
+/**
+ * One client of the 2025 era: its streams, what it can be asked, and what it is waiting for. The frequent
+ * methods are answered directly; all else goes through the SDK's server.
+ */
+export class LegacySession implements Transport {
+  onmessage?: Transport['onmessage'];
+  onclose?: () => void;
+  onerror?: (error: Error) => void;
+  readonly sessionId?: string;
+  readonly menu: Menu;
+  actor: Actor;
+  clientCapabilities: ClientCapabilities = {};
+  logLevel: string | undefined;
+  lastUsed = Date.now();
+  /** The GET stream, for what belongs to no request. */
+  standalone: Outlet | undefined;
+  onSession: ((sessionId: string, afterIndex: number) => void) | undefined;
+  server: Server | undefined;
+  readonly #handlers: Handlers;
+  readonly #posts = new Map<RequestId, Post>();
+  readonly #running = new Map<RequestId, AbortController>();
+  readonly #asked = new Map<RequestId, { resolve: (value: unknown) => void; reject: (error: Error) => void }>();
+  #lastAsk = 0;
+
+  constructor(sessionId: string | undefined, actor: Actor, menu: Menu, handlers: Handlers) {
+    this.sessionId = sessionId;
+    this.actor = actor;
+    this.menu = menu;
+    this.#handlers = handlers;
+  }
+
+  get isBusy(): boolean {
+    return this.#posts.size > 0 || this.#running.size > 0 || (this.standalone?.isOpen ?? false);
+  }
+
+  async start(): Promise<void> {}
+
+  /** Takes the messages of one POST; the answers of its requests share `outlet`. */
+  take(messages: readonly Incoming[], outlet: Outlet | undefined): void {
+    this.lastUsed = Date.now();
+    const open = new Set(messages.flatMap((each) => (isRequest(each) ? [each.id] : [])));
+    if (outlet) for (const id of open) this.#posts.set(id, { outlet, open });
+    for (const message of messages) this.#one(message);
+  }
+
+  #one(message: Incoming): void {
+    const { id, method, params } = message;
+    if (method === undefined) return this.#answered(message);
+    if (id === undefined) {
+      if (method === 'notifications/cancelled') this.#cancel(params?.['requestId'] as RequestId);
+      return this.onmessage?.(message as JSONRPCMessage);
+    }
+    if (method === 'ping') return void this.send({ result: {}, jsonrpc: '2.0', id });
+    if (isHot(message)) return void this.#serve(id, method, params ?? {});
+    if (method === 'initialize' && isObject(params?.['capabilities'])) this.clientCapabilities = params['capabilities'] as ClientCapabilities;
+    this.onmessage?.(message as JSONRPCMessage);
+  }
+
+  async #serve(id: RequestId, method: string, params: JsonObject): Promise<void> {
+    const control = new AbortController();
+    this.#running.set(id, control);
+    let answer: object;
+    try {
+      const exchange = this.exchange(id, control.signal, (params['_meta'] as JsonObject | undefined)?.['progressToken']);
+      const result = method === 'tools/call' ? this.#handlers.callTool(exchange, params) : this.#handlers.listTools(exchange, params);
+      answer = { result: await result, jsonrpc: '2.0', id };
+    } catch (error) {
+      answer = { jsonrpc: '2.0', id, error: rpcError(error) };
+    }
+    this.#running.delete(id);
+    if (!control.signal.aborted) await this.send(answer as JSONRPCMessage);
+  }
+
+  /** How a request of this session is served. */
+  exchange(id: RequestId, signal: AbortSignal, progressToken: unknown): Exchange {
+    return {
+      actor: this.actor,
+      menu: this.menu,
+      era: 'legacy',
+      signal,
+      clientCapabilities: this.clientCapabilities,
+      ...(progressToken !== undefined && { progressToken: progressToken as RequestId }),
+      ...(this.logLevel !== undefined && { logLevel: this.logLevel }),
+      notify: (method, params) => (this.#posts.get(id)?.outlet ?? this.standalone)?.write({ method, params, jsonrpc: '2.0' }),
+      ...(this.sessionId !== undefined && { ask: (method, params, stop) => this.#ask(id, method, params, stop) }),
+      ...(this.onSession && { onSession: this.onSession }),
+    };
+  }
+
+  exchangeOf(context: ServerContext): Exchange {
+    return this.exchange(context.mcpReq.id, context.mcpReq.signal, context.mcpReq._meta?.progressToken);
+  }
+
+  async send(message: JSONRPCMessage, options?: TransportSendOptions): Promise<void> {
+    const { id, method } = message as Incoming;
+    if (method !== undefined || id === undefined) {
+      const related = options?.relatedRequestId === undefined ? undefined : this.#posts.get(options.relatedRequestId)?.outlet;
+      return (related ?? this.standalone)?.write(message);
+    }
+    const post = this.#posts.get(id);
+    if (!post) return;
+    this.#posts.delete(id);
+    post.open.delete(id);
+    if (post.open.size === 0) post.outlet.end(message);
+    else post.outlet.write(message);
+  }
+
+  #ask(id: RequestId, method: string, params: unknown, signal: AbortSignal): Promise<unknown> {
+    const askId = `ask-${++this.#lastAsk}`;
+    const outlet = this.#posts.get(id)?.outlet ?? this.standalone;
+    if (!outlet?.isOpen) return Promise.reject(new RpcError(-32603, 'the client is not listening'));
+    return new Promise((resolve, reject) => {
+      const give = (): void => {
+        clearTimeout(timer);
+        signal.removeEventListener('abort', stop);
+        this.#asked.delete(askId);
+      };
+      const stop = (): void => {
+        give();
+        outlet.write({ method: 'notifications/cancelled', params: { requestId: askId }, jsonrpc: '2.0' });
+        reject(new RpcError(-32603, 'no answer from the client'));
+      };
+      const timer = setTimeout(stop, patienceMs);
+      signal.addEventListener('abort', stop, { once: true });
+      this.#asked.set(askId, { resolve: (value) => (give(), resolve(value)), reject: (error) => (give(), reject(error)) });
+      outlet.write({ method, params, jsonrpc: '2.0', id: askId });
+    });
+  }
+
+  #answered(message: Incoming): void {
+    const asked = message.id === undefined ? undefined : this.#asked.get(message.id);
+    if (!asked) return this.onmessage?.(message as JSONRPCMessage);
+    if (message.error) asked.reject(new RpcError(message.error.code, message.error.message));
+    else asked.resolve(message.result);
+  }
+
+  #cancel(id: RequestId): void {
+    this.#running.get(id)?.abort();
+    const post = this.#posts.get(id);
+    if (!post) return;
+    this.#posts.delete(id);
+    post.open.delete(id);
+    if (post.open.size === 0) post.outlet.end();
+  }
+
+  async close(): Promise<void> {
+    for (const control of this.#running.values()) control.abort();
+    for (const { outlet } of this.#posts.values()) outlet.end();
+    for (const asked of this.#asked.values()) asked.reject(new RpcError(-32603, 'the session is over'));
+    this.#posts.clear();
+    this.standalone?.end();
+    this.standalone = undefined;
+    this.onclose?.();
+  }
+}
+
+export const isRequest = (message: Incoming): message is Incoming & { id: RequestId; method: string } =>
+  message.method !== undefined && message.id !== undefined;
+
+/** Requests that are well formed and frequent; whatever is odd about one is told by the SDK. */
+export function isHot({ method, params }: Incoming): boolean {
+  const meta = params?.['_meta'];
+  if (meta !== undefined && (!isObject(meta) || !isToken(meta['progressToken']))) return false;
+  if (method === 'tools/list') return params?.['cursor'] === undefined || typeof params['cursor'] === 'string';
+  if (method !== 'tools/call' || typeof params?.['name'] !== 'string' || params['task'] !== undefined) return false;
+  return params['arguments'] === undefined || isObject(params['arguments']);
+}
+
+const isToken = (token: unknown): boolean => token === undefined || typeof token === 'string' || Number.isInteger(token);
+
+export function rpcError(error: unknown): { code: number; message: string; data?: unknown } {
+  const { code, message, data } = error as RpcError;
+  return { code, message, ...(data !== undefined && { data }) };
+}
