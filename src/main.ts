@@ -2,17 +2,21 @@
 import { readFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
 import { ensureAdminToken, signIns, tokens, tokenTools } from './auth/index.ts';
 import { Catalog, pageTokens } from './catalog/index.ts';
 import { openConfig, settingsTools } from './config/index.ts';
+import { mcpDoor } from './doors/mcp/index.ts';
 import { bearerOf, httpServer, restRoutes, type Authenticate } from './doors/rest/index.ts';
 import { cookieOf, signInUrl, webActor, webRoutes } from './doors/web/index.ts';
 import { packageRoot, webAppFolder } from './entry.ts';
 import { callGate, catalogGate, lists, ToolViews, type Sources } from './gate/index.ts';
 import { fail, type BuiltInBundle } from './schema/index.ts';
-import { Database, homeKeys, openHome, replaceFile, sqliteSignIns, sqliteTokens } from './store/index.ts';
+import { Database, homeKeys, openBlobs, openHome, replaceFile, sqliteSecrets, sqliteSignIns, sqliteTokens } from './store/index.ts';
 import { plainObserver } from './observe/index.ts';
 import { demoTools, functionSource, FunctionRegistry } from './sources/builtin/index.ts';
+import { dialler } from './sources/http/index.ts';
+import { mcpServers, serverTools } from './sources/mcp/index.ts';
 
 export interface ServerOptions {
   home: string;
@@ -60,16 +64,36 @@ async function build(options: ServerOptions, closers: (() => Promise<void> | voi
   const browsers = signIns(await sqliteSignIns(db), auth);
   const cookieName = `oubliette_${keyFor('web cookie').toString('hex', 0, 4)}`;
 
-  const builtIns: BuiltInBundle[] = [tokenTools(auth), settingsTools(config), demoTools()];
+  const secrets = await sqliteSecrets(db, join(home.root, 'secret.key'));
+  const blobs = await openBlobs(db, home.blobs);
+  const net = dialler({ settings });
+  closers.push(() => net.close());
+  const servers = await mcpServers({
+    version,
+    home: home.root,
+    folder: join(home.run, 'servers'),
+    log: observe.log,
+    fillIn: (text) => secrets.fill(text),
+    fetchFor: (url) => net.webFetch({ allow: [new URL(url).host] }),
+    keepBlob: async (owner, bytes, mime) => {
+      const { id, size } = await blobs.put(owner, Readable.from([bytes]), { maxBytes: bytes.length, mime });
+      return { blob_id: id, size };
+    },
+  });
+  closers.push(() => servers.close());
+
+  const builtIns: BuiltInBundle[] = [tokenTools(auth), settingsTools(config), demoTools(), serverTools({ servers, config })];
   const functions = new FunctionRegistry().add(...builtIns);
-  const sources: Sources = { function: functionSource(functions) };
+  const sources: Sources = { function: functionSource(functions), mcp: servers.source };
   const catalog = await Catalog.open({
     home,
     db,
-    providers: [functions],
+    providers: [functions, servers],
     onCorrupt: (path, reason) => observe.log.warn({ span: 'catalog.corrupt', path, reason }, `${path}: ${reason}`),
   });
   closers.push(() => catalog.close());
+  closers.push(config.onChange((now) => void servers.apply(now.servers)));
+  await servers.apply(settings().servers);
   const views = new ToolViews(catalog, sources, observe);
   const gate = callGate({
     catalog,
@@ -110,6 +134,15 @@ async function build(options: ServerOptions, closers: (() => Promise<void> | voi
     version,
     publicUrl: () => url,
     topics: { catalog: (listener) => catalog.onChange(listener), sessions: () => () => {} },
+  });
+  const ownBundles = new Set(builtIns.flatMap((each) => (each.isOwn ? [each.slug] : [])));
+  await mcpDoor(app, {
+    gate,
+    authenticate: (request) => auth.authenticate(bearerOf(request), 'mcp'),
+    servers,
+    isOwn: (slug) => ownBundles.has(slug),
+    version,
+    log: observe.log,
   });
   closers.push(() => app.close());
   await app.listen({ port: options.port, host: options.host });

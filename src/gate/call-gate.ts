@@ -141,6 +141,7 @@ export function callGate({ catalog, views, observe, settings, keepLarge }: CallG
       observe.log[level]({ ...fields, tool: tool.name, requestId: options.requestId }, message);
       options.onLog?.({ level, logger: tool.name, data: message });
     },
+    relayLog: (entry) => options.onLog?.(entry),
     askClient: async (method, params) => {
       if (!options.onClientRequest) throw fail('not_supported', { what: `${method} (nobody is there to answer it)` });
       return options.onClientRequest(method, params, signal);

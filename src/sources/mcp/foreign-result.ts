@@ -1,13 +1,14 @@
 import { isObject, type ContentBlock, type ToolResult } from '../../schema/index.ts';
 
 /** Keeps bytes and answers where; absent where nothing can keep them. */
-export type KeepBlob = (bytes: Uint8Array, mimeType: string) => Promise<{ blob_id: string; size: number }>;
+export type KeepBlob = (owner: string, bytes: Uint8Array, mimeType: string) => Promise<{ blob_id: string; size: number }>;
+type Keep = (bytes: Uint8Array, mimeType: string) => ReturnType<KeepBlob>;
 
 /**
  * A raw `tools/call` result as ours: the blocks stay for MCP clients; `value` is structured content if there is
  * any, else the one text (as JSON if it is an object or array), else the blocks with their bytes put aside.
  */
-export async function foreignResult(raw: Record<string, unknown>, keepBlob?: KeepBlob): Promise<ToolResult> {
+export async function foreignResult(raw: Record<string, unknown>, keepBlob?: Keep): Promise<ToolResult> {
   const content = (Array.isArray(raw['content']) ? raw['content'] : []).filter(isBlock);
   const structured = raw['structuredContent'];
   const result: ToolResult = { value: undefined, content };
@@ -42,7 +43,7 @@ function asJson(text: string): unknown {
   }
 }
 
-async function withoutBytes(block: ContentBlock, keepBlob?: KeepBlob): Promise<unknown> {
+async function withoutBytes(block: ContentBlock, keepBlob?: Keep): Promise<unknown> {
   if (!keepBlob) return block;
   if ((block.type === 'image' || block.type === 'audio') && typeof block.data === 'string') {
     const { data, ...rest } = block;

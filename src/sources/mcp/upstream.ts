@@ -157,7 +157,8 @@ export class Upstream {
         const options = this.#options(call);
         const params = { name: upstreamName, arguments: args };
         const raw = await askWithRounds(link, 'tools/call', params, options, (method, ask) => call.askClient(method, ask));
-        return await foreignResult(raw, this.#deps.keepBlob);
+        const keep = this.#deps.keepBlob;
+        return await foreignResult(raw, keep && ((bytes, mimeType) => keep(call.actor.principal, bytes, mimeType)));
       } catch (error) {
         throw this.#failure(error, upstreamName);
       } finally {

@@ -1,0 +1,150 @@
+import { after, before, test } from 'node:test';
+import assert from 'node:assert/strict';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Client, StreamableHTTPClientTransport, type VersionNegotiationMode } from '@modelcontextprotocol/client';
+import { startTestServer, type TestServer } from '../support/running-server.ts';
+
+const script = join(import.meta.dirname, 'raw-server.ts');
+let server: TestServer;
+let home: string;
+
+before(async () => {
+  home = await mkdtemp(join(tmpdir(), 'oub-'));
+  await writeFile(join(home, 'config.yaml'), `servers:\n  raw: { command: ${process.execPath}, args: [${script}, many=600], timeoutMs: 5000 }\n`);
+  server = await startTestServer({ home });
+  for (let i = 0; i < 200; i++) {
+    const answer = await server.fetch('/call/server_list', { method: 'POST', json: { args: {} } });
+    const { value } = (await answer.json()) as { value: { servers: { status: string; tools: number }[] } };
+    if (value.servers[0]?.status === 'connected' && value.servers[0].tools > 0) return;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  assert.fail('the upstream server did not connect');
+});
+after(async () => {
+  await server.stop();
+  await rm(home, { recursive: true, force: true });
+});
+
+async function connect(path: string, mode: VersionNegotiationMode, capabilities = {}): Promise<Client> {
+  const client = new Client({ name: 'test', version: '1' }, { capabilities, versionNegotiation: { mode } });
+  const transport = new StreamableHTTPClientTransport(new URL(server.url + path), { requestInit: { headers: { authorization: `Bearer ${server.token}` } } });
+  await client.connect(transport);
+  return client;
+}
+
+const eras: [string, VersionNegotiationMode][] = [
+  ['2025', 'legacy'],
+  ['2026', { pin: '2026-07-28' }],
+];
+
+for (const [era, mode] of eras) {
+  test(`a ${era} client lists the server's own tools and calls one`, async () => {
+    const client = await connect('/mcp', mode);
+    const { tools } = await client.listTools();
+    const names = tools.map((each) => each.name);
+    assert.ok(names.includes('token_create') && names.includes('server_list'), names.join());
+    assert.ok(!names.includes('demo_foo'));
+    const result = await client.callTool({ name: 'server_list', arguments: {} });
+    assert.equal((result.structuredContent as { servers: unknown[] }).servers.length, 1);
+    await client.close();
+  });
+
+  test(`a ${era} client sees all pages of a bundle under the original names, and calls them`, async () => {
+    const client = await connect('/mcp/b/raw', mode);
+    const { tools } = await client.listTools();
+    assert.ok(tools.length >= 610, String(tools.length));
+    assert.ok(tools.some((each) => each.name === 'Add Numbers/now'));
+    const sum = await client.callTool({ name: 'Add Numbers/now', arguments: { a: 1, b: 2 } });
+    assert.deepEqual(sum.structuredContent, { sum: 3 });
+    const picture = await client.callTool({ name: 'picture', arguments: {} });
+    assert.equal((picture.content as { type: string }[])[0]?.type, 'image');
+    const bad = await client.callTool({ name: 'echo', arguments: { text: 5 } });
+    assert.equal(bad.isError, true);
+    await assert.rejects(client.callTool({ name: 'gone', arguments: {} }), /not found/);
+    await client.close();
+  });
+
+  test(`a ${era} client gets progress, and its cancellation reaches the server`, async () => {
+    const client = await connect('/mcp/b/raw', mode);
+    const seen: unknown[] = [];
+    await client.callTool({ name: 'slow', arguments: { ms: 100 } }, { onprogress: (progress) => seen.push(progress) });
+    assert.deepEqual(seen[0], { progress: 1, message: 'still here' });
+    const control = new AbortController();
+    const slow = client.callTool({ name: 'slow', arguments: { ms: 5000 } }, { signal: control.signal });
+    setTimeout(() => control.abort(), 100);
+    await assert.rejects(slow);
+    for (let i = 0; ; i++) {
+      const { lines } = ((await (await server.fetch('/call/server_logs', { method: 'POST', json: { args: { name: 'raw' } } })).json()) as { value: { lines: string[] } }).value;
+      if (lines.some((line) => line.includes('cancelled as asked'))) break;
+      assert.ok(i < 100, lines.join('\n'));
+      await new Promise((resolve) => setTimeout(resolve, 30));
+    }
+    await client.close();
+  });
+
+  test(`a ${era} client answers what an upstream server asks`, async () => {
+    const client = await connect('/mcp/b/raw', mode, { elicitation: { form: {} } });
+    client.setRequestHandler('elicitation/create', async (request) => ({ action: 'accept', content: { name: `${era} ${request.params.message}` } }));
+    const result = await client.callTool({ name: 'ask', arguments: {} });
+    assert.match(JSON.stringify(result.content), new RegExp(`${era} Your name`));
+    await client.close();
+    const mute = await connect('/mcp/b/raw', mode);
+    assert.match(JSON.stringify((await mute.callTool({ name: 'ask', arguments: {} })).content), /cannot be asked|nobody is there/);
+    await mute.close();
+  });
+
+  test(`a ${era} client is told when the menu changes`, async () => {
+    let told = 0;
+    const client = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode }, listChanged: { tools: { autoRefresh: false, onChanged: () => void told++ } } });
+    await client.connect(new StreamableHTTPClientTransport(new URL(`${server.url}/mcp/b/raw`), { requestInit: { headers: { authorization: `Bearer ${server.token}` } } }));
+    await new Promise((resolve) => setTimeout(resolve, 150));
+    await client.callTool({ name: 'grow', arguments: {} });
+    for (let i = 0; i < 150 && told === 0; i++) await new Promise((resolve) => setTimeout(resolve, 20));
+    assert.ok(told > 0);
+    await client.close();
+  });
+
+  test(`a ${era} client reads resources`, async () => {
+    const client = await connect('/mcp/run', mode);
+    const { resources } = await client.listResources();
+    assert.deepEqual(resources.map((each) => each.uri), ['ot://tools']);
+    const all = await client.readResource({ uri: 'ot://tools' });
+    assert.match(JSON.stringify(all.contents), /demo\.foo: /);
+    const one = await client.readResource({ uri: 'ot://tool/demo_foo' });
+    assert.match(JSON.stringify(one.contents), /argSchema/);
+    await assert.rejects(client.readResource({ uri: 'ot://tool/nothing' }), /not found/i);
+    await client.close();
+  });
+}
+
+test('without a valid token there is a 401 that says how, and a foreign host or origin is refused', async () => {
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'ping' });
+  const headers = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
+  for (const extra of [{}, { authorization: 'Bearer oub_nonsense' }]) {
+    const answer = await fetch(`${server.url}/mcp`, { method: 'POST', headers: { ...headers, ...extra }, body });
+    assert.equal(answer.status, 401);
+    assert.match(answer.headers.get('www-authenticate') ?? '', /^Bearer/);
+  }
+  const foreign = await server.fetch('/mcp', { method: 'POST', headers: { ...headers, origin: 'https://evil.example' }, body });
+  assert.equal(foreign.status, 403);
+});
+
+test('a bundle that is not there or out of reach is a 404', async () => {
+  const made = await server.fetch('/call/token_create', { method: 'POST', json: { args: { name: 'narrow', scope: 'read', bundles: ['demo'] } } });
+  const { token } = ((await made.json()) as { value: { token: string } }).value;
+  const ping = { method: 'POST', headers: { accept: 'application/json, text/event-stream' }, json: { jsonrpc: '2.0', id: 1, method: 'ping' } };
+  assert.equal((await server.fetch('/mcp/b/nothing', ping)).status, 404);
+  assert.equal((await server.fetch('/mcp/b/raw', { ...ping, token })).status, 404);
+  assert.equal((await server.fetch('/mcp/b/demo', { ...ping, token })).status, 200);
+});
+
+test('a token of level read does not see what it may not call, and cannot call it', async () => {
+  const made = await server.fetch('/call/token_create', { method: 'POST', json: { args: { name: 'reader', scope: 'read' } } });
+  const { token } = ((await made.json()) as { value: { token: string } }).value;
+  const call = (message: object) => server.fetch('/mcp', { method: 'POST', token, headers: { accept: 'application/json, text/event-stream' }, json: { jsonrpc: '2.0', id: 1, ...message } });
+  const listed = await (await call({ method: 'tools/list' })).text();
+  assert.doesNotMatch(listed, /token_create/);
+  assert.match(await (await call({ method: 'tools/call', params: { name: 'token_create', arguments: {} } })).text(), /not found/);
+});
