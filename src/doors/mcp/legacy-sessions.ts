@@ -154,13 +154,11 @@ function tell(session: LegacySession, event: UpstreamEvent, subscriptions: Subsc
 
 /** The resources that a client asked to be told about. */
 class Subscriptions {
-  readonly #session: LegacySession;
   readonly #upstream: Upstream | undefined;
   readonly #following: Following;
   readonly #stops = new Map<string, () => Promise<void> | void>();
 
   constructor(session: LegacySession, upstream: Upstream | undefined, feed: SessionFeed | undefined) {
-    this.#session = session;
     this.#upstream = upstream;
     this.#following = new Following(feed, () => session.actor, (sessionId) =>
       session.standalone?.write({ method: 'notifications/resources/updated', params: { uri: `oubliette://sessions/${sessionId}/events` }, jsonrpc: '2.0' }),

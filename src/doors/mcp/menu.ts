@@ -1,5 +1,5 @@
 import type { Gate } from '../../gate/index.ts';
-import { fail, isObject, packName, type Actor, type ToolView } from '../../schema/index.ts';
+import { fail, packName, type Actor, type ToolView } from '../../schema/index.ts';
 import { RpcError, type McpServers, type Upstream } from '../../sources/mcp/index.ts';
 import type { Era, JsonObject } from './exchange.ts';
 import { ownShape, upstreamShape } from './tool-shape.ts';
@@ -133,10 +133,4 @@ function decodeCursor(cursor: unknown): string {
     // Falls through to the error below.
   }
   throw new RpcError(-32602, 'Invalid cursor: start again without one');
-}
-
-/** MCP wants an object at the top of every input schema. */
-export function inputSchemaOf(schema: unknown): JsonObject {
-  if (!isObject(schema)) return { type: 'object' };
-  return schema['type'] === 'object' ? schema : { ...schema, type: 'object' };
 }

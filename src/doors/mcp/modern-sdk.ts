@@ -88,7 +88,7 @@ export class ModernSdk {
         if (event.kind === 'resources') publish({ kind: 'resources_list_changed' });
         if (event.kind === 'resource') publish({ kind: 'resource_updated', uri: event.uri });
       });
-      stops.push(() => void unfollow());
+      stops.push(unfollow);
       for (const uri of uris)
         void upstream.follow(uri).then(
           (stop) => stops.push(() => void stop().catch(() => {})),

@@ -1,7 +1,12 @@
 import { isObject, type Outcome, type ToolView } from '../../schema/index.ts';
 import type { Definition } from '../../sources/mcp/index.ts';
 import type { Era, JsonObject } from './exchange.ts';
-import { inputSchemaOf, type Listed } from './menu.ts';
+
+/** As much of a listed tool as its answer depends on. */
+export interface Called {
+  view: ToolView;
+  isOwn: boolean;
+}
 
 /** A tool of ours as MCP lists it; made once per era and kept. */
 export function ownShape(view: ToolView, name: string, isOwn: boolean): (era: Era) => JsonObject {
@@ -28,7 +33,7 @@ export function upstreamShape(definition: Definition): (era: Era) => JsonObject 
 }
 
 /** The answer to `tools/call`: text for every client, structured content where there is a schema or the tool is the server's own. */
-export function callResult(outcome: Outcome, tool: Listed, era: Era): JsonObject {
+export function callResult(outcome: Outcome, tool: Called, era: Era): JsonObject {
   const { result } = outcome;
   const meta = result?.meta && { _meta: result.meta };
   if (!outcome.ok) {
@@ -48,7 +53,7 @@ export function refusal(message: string): JsonObject {
   return { content: [{ type: 'text', text: message }], isError: true };
 }
 
-function structuredOf(outcome: Outcome & { ok: true }, tool: Listed, era: Era): unknown {
+function structuredOf(outcome: Outcome & { ok: true }, tool: Called, era: Era): unknown {
   const { structured } = outcome.result;
   if (structured !== undefined) return isStructured(structured, era) ? structured : undefined;
   if (!tool.isOwn && !fitsEra(tool.view.outputSchema, era)) return undefined;
@@ -65,4 +70,10 @@ const asText = (value: unknown): string => (typeof value === 'string' ? value : 
 function perEra(make: (era: Era) => JsonObject): (era: Era) => JsonObject {
   const made: Partial<Record<Era, JsonObject>> = {};
   return (era) => (made[era] ??= make(era));
+}
+
+/** MCP wants an object at the top of every input schema. */
+function inputSchemaOf(schema: unknown): JsonObject {
+  if (!isObject(schema)) return { type: 'object' };
+  return schema['type'] === 'object' ? schema : { ...schema, type: 'object' };
 }
