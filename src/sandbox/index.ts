@@ -1,6 +1,8 @@
 // Start, stop and watch sandboxes (docker/podman, bubblewrap); knows nothing of agents. May import: schema, config, observe.
 export type * from './driver.ts';
 export type * from './link.ts';
-export { openLink } from './supervisor-link.ts';
 export { bubblewrapDriver } from './bubblewrap/bubblewrap.ts';
-export { prepareFolders, sandboxUser } from './sandbox-user.ts';
+export { engineDriver } from './engine/engine.ts';
+export { openLink } from './supervisor-link.ts';
+export { openSandboxes, type Sandboxes, type SandboxesOptions } from './sandboxes.ts';
+export { prepareFolders, sandboxUser, type SandboxUser } from './sandbox-user.ts';

@@ -1,0 +1,258 @@
+import { Readable } from 'node:stream';
+import { setTimeout as pause } from 'node:timers/promises';
+import { asFailure, fail } from '../../schema/index.ts';
+import { packBase, planBase, type BasePlan } from '../base/index.ts';
+import { diskGuard } from '../disk-guard.ts';
+import type { Probe, Sandbox, SandboxDriver, SandboxSpec } from '../driver.ts';
+import { execChannels } from '../exec-channel.ts';
+import { tailOf } from '../log-tail.ts';
+import { prepareFolders } from '../sandbox-user.ts';
+import { containerBody, labelFilter, readLabels, type ContainerFacts } from './container-spec.ts';
+import { engineClient, type EngineClient } from './engine-client.ts';
+import { engineSockets } from './find-engine.ts';
+import { baseName, buildFailure, demultiplex } from './engine-images.ts';
+import { probeEngine, type EngineFacts } from './probe.ts';
+
+const defaultDiskMb = 10 * 1024;
+const buildTimeoutMs = 30 * 60_000;
+
+export interface EngineOptions {
+  name: 'docker' | 'podman';
+  /** Instead of DOCKER_HOST, CONTAINER_HOST and the usual places. */
+  sockets?: string[];
+}
+
+/** Sandboxes as containers of Docker or podman, through the engine's API. */
+export function engineDriver(options: EngineOptions): SandboxDriver {
+  const { name } = options;
+  const channels = execChannels();
+  const guard = diskGuard();
+  /** Why we killed one; engines only know that it was killed. */
+  const reasons = new Map<string, string>();
+  let connection: Promise<{ client: EngineClient; facts: EngineFacts }> | undefined;
+  let plan: Promise<BasePlan> | undefined;
+
+  const connect = async (): Promise<{ client: EngineClient; facts: EngineFacts }> => {
+    const notes: string[] = [];
+    for (const socket of options.sockets ?? (await engineSockets(name))) {
+      const client = engineClient(socket);
+      try {
+        const facts = await probeEngine(client);
+        if (facts.name === name) return { client, facts };
+        notes.push(`${socket} is ${facts.name}, not ${name}`);
+      } catch (error) {
+        notes.push(asFailure(error).message);
+      }
+      client.close();
+    }
+    throw fail('sandbox.unavailable', { reason: notes.join('; ') || `no socket of ${name} was found` });
+  };
+  const engine = (): Promise<{ client: EngineClient; facts: EngineFacts }> => {
+    connection ??= connect();
+    connection.catch(() => (connection = undefined));
+    return connection;
+  };
+  const ask: EngineClient['ask'] = async (path, request) => (await engine()).client.ask(path, request);
+  const basePlan = (): Promise<BasePlan> => {
+    plan ??= planBase();
+    plan.catch(() => (plan = undefined));
+    return plan;
+  };
+  const containerOf = (id: string): string => `/containers/oubliette-${encodeURIComponent(id)}`;
+
+  const hasImage = async (image?: string): Promise<boolean> => {
+    const wanted = image ?? baseName((await basePlan()).id);
+    return (await ask(`/images/${encodeURIComponent(wanted)}/json`, { allow: [404] })).status !== 404;
+  };
+
+  const buildBase: SandboxDriver['buildBase'] = async (signal) => {
+    const started = performance.now();
+    plan = undefined;
+    const { id, entries, notes } = await basePlan();
+    const image = baseName(id);
+    await ask('/images/create', {
+      method: 'POST',
+      // The tag as part of the name: podman passes over a tag of its own.
+      query: { fromSrc: '-', repo: image, message: 'made by oubliette' },
+      tar: packBase({ id, entries, notes }),
+      timeoutMs: buildTimeoutMs,
+      ...(signal ? { signal } : {}),
+    });
+    await ask(`/images/${encodeURIComponent(image)}/tag`, { method: 'POST', query: { repo: image.split(':')[0]!, tag: 'latest' } });
+    return { image, duration_ms: Math.round(performance.now() - started) };
+  };
+  let building: Promise<unknown> | undefined;
+  const imageFor = async (image?: string): Promise<string> => {
+    if (image !== undefined) {
+      if (await hasImage(image)) return image;
+      throw fail('sandbox.unavailable', { reason: `there is no image ${image}; build it with image_rebuild` });
+    }
+    if (!(await hasImage())) {
+      building ??= buildBase().finally(() => (building = undefined));
+      await building;
+    }
+    return baseName((await basePlan()).id);
+  };
+
+  const inspect = async (id: string): Promise<any> => {
+    const answer = await ask(`${containerOf(id)}/json`, { allow: [404] });
+    return answer.status === 404 ? undefined : answer.json();
+  };
+  const describe = (container: any): Sandbox & { facts?: ContainerFacts } => {
+    const { id, labels, facts } = readLabels(container.Config?.Labels ?? {});
+    const state = container.State ?? {};
+    const isRunning = state.Running === true || state.Status === 'created';
+    const missing = facts?.missing ?? [];
+    const reason = reasons.get(id) ?? (state.OOMKilled ? 'out of memory' : state.Error || undefined);
+    return {
+      id,
+      driver: name,
+      labels,
+      status: isRunning ? 'running' : 'exited',
+      startedAt: String(state.StartedAt ?? ''),
+      level: missing.length > 0 ? 'basic' : 'strict',
+      missing,
+      ...(isRunning ? {} : { exitCode: Number(state.ExitCode ?? 0), ...(reason ? { reason } : {}) }),
+      ...(facts ? { facts } : {}),
+    };
+  };
+  const publicly = ({ facts: _, ...sandbox }: Sandbox & { facts?: ContainerFacts }): Sandbox => sandbox;
+
+  const kill = (id: string): Promise<unknown> => ask(`${containerOf(id)}/kill`, { method: 'POST', query: { signal: 'KILL' }, allow: [404, 409] });
+  const watchDisk = (id: string, facts: ContainerFacts): void =>
+    guard.watch(id, [facts.workspace, facts.spool], facts.diskMb, () => {
+      reasons.set(id, 'disk full');
+      kill(id).catch(() => {});
+    });
+
+  const start = async (spec: SandboxSpec): Promise<Sandbox> => {
+    const { facts } = await engine();
+    if (spec.level === 'strict' && facts.missing.length > 0)
+      throw fail('sandbox.unavailable', { reason: `${name} here lacks what level strict asks for: ${facts.missing.join(', ')}` });
+    const image = await imageFor(spec.image);
+    await prepareFolders(spec);
+    const kept: ContainerFacts = {
+      mcp: spec.mcp,
+      workspace: spec.workspace,
+      spool: spec.spool,
+      diskMb: spec.limits.diskMb ?? defaultDiskMb,
+      missing: facts.missing,
+    };
+    const body = containerBody(spec, image, kept, facts.isRootless && name === 'podman');
+    await ask('/containers/create', { method: 'POST', query: { name: `oubliette-${spec.id}` }, body });
+    try {
+      await ask(`${containerOf(spec.id)}/start`, { method: 'POST' });
+    } catch (error) {
+      await remove(spec.id).catch(() => {});
+      throw error;
+    }
+    watchDisk(spec.id, kept);
+    return publicly(describe(await inspect(spec.id)));
+  };
+
+  const forget = async (id: string): Promise<void> => {
+    guard.unwatch(id);
+    const container = await inspect(id);
+    const mcp = container && describe(container).facts?.mcp;
+    if (mcp) await channels.drop(mcp);
+  };
+  const remove = async (id: string): Promise<void> => {
+    await forget(id);
+    for (let attempt = 0; attempt < 100; attempt++) {
+      const { status } = await ask(containerOf(id), { method: 'DELETE', query: { force: 'true', v: 'true' }, allow: [404, 409] });
+      reasons.delete(id);
+      if (status !== 409) return;
+      // Another removal is under way.
+      await pause(50);
+    }
+    throw fail('sandbox.failed', { reason: `container ${id} cannot be removed` });
+  };
+
+  return {
+    name,
+    async probe(fresh = false): Promise<Probe> {
+      if (fresh) {
+        (await connection?.catch(() => undefined))?.client.close();
+        connection = undefined;
+      }
+      try {
+        const { client, facts } = await engine();
+        return { driver: name, available: true, notes: facts.notes, version: facts.version, where: client.socket, level: facts.missing.length > 0 ? 'basic' : 'strict', missing: facts.missing };
+      } catch (error) {
+        return { driver: name, available: false, notes: [asFailure(error).message], missing: [] };
+      }
+    },
+    start,
+    async stop(id, graceMs = 5000) {
+      const query = { t: String(Math.ceil(graceMs / 1000)) };
+      await ask(`${containerOf(id)}/stop`, { method: 'POST', query, allow: [304, 404], timeoutMs: graceMs + 30_000 });
+      await forget(id);
+    },
+    remove,
+    async get(id) {
+      const container = await inspect(id);
+      return container && publicly(describe(container));
+    },
+    async list(labels = {}) {
+      const rows = (await ask('/containers/json', { query: { all: 'true', filters: labelFilter(labels) } })).json() as { Id: string }[];
+      const all = await Promise.all(rows.map((row) => ask(`/containers/${row.Id}/json`, { allow: [404] })));
+      return all
+        .filter((answer) => answer.status !== 404)
+        .map((answer) => {
+          const sandbox = describe(answer.json());
+          if (sandbox.status === 'running' && sandbox.facts) watchDisk(sandbox.id, sandbox.facts);
+          return publicly(sandbox);
+        });
+    },
+    async wait(id, signal) {
+      for (;;) {
+        const query = { condition: 'not-running' };
+        const answer = await ask(`${containerOf(id)}/wait`, { method: 'POST', query, allow: [404], timeoutMs: null, ...(signal ? { signal } : {}) }).catch(
+          (error: unknown) => {
+            if (signal?.aborted) throw error;
+            return undefined;
+          },
+        );
+        const container = answer?.status === 404 ? undefined : await inspect(id).catch(() => 'unknown');
+        if (container === undefined) return { exitCode: null };
+        const sandbox = container === 'unknown' ? undefined : describe(container);
+        if (sandbox?.status === 'exited') return { exitCode: sandbox.exitCode ?? null, ...(sandbox.reason ? { reason: sandbox.reason } : {}) };
+        // The engine is gone or was restarted: the container may still run.
+        await pause(1000, undefined, signal ? { signal } : {});
+      }
+    },
+    async exec(id, spec) {
+      const container = await inspect(id);
+      const sandbox = container && describe(container);
+      if (sandbox?.status !== 'running' || !sandbox.facts) throw fail('sandbox.failed', { reason: `sandbox ${id} is not running` });
+      return channels.exec(sandbox.facts.mcp, spec);
+    },
+    async logs(id, tail) {
+      const query = { stdout: 'true', stderr: 'true', tail: String(tail) };
+      const answer = await ask(`${containerOf(id)}/logs`, { query, allow: [404] });
+      return answer.status === 404 ? '' : tailOf(demultiplex(answer.bytes), tail);
+    },
+    buildBase,
+    async buildImage(tag, context, signal) {
+      const started = performance.now();
+      await imageFor();
+      const hasBridge = (await ask('/networks/bridge', { allow: [404] })).status !== 404 || name === 'podman';
+      const answer = await ask('/build', {
+        method: 'POST',
+        query: { t: tag, rm: 'true', forcerm: 'true', pull: 'false', ...(hasBridge ? {} : { networkmode: 'none' }) },
+        tar: Readable.from(context),
+        timeoutMs: buildTimeoutMs,
+        ...(signal ? { signal } : {}),
+      });
+      const problem = buildFailure(answer.bytes);
+      if (problem !== undefined) throw fail('sandbox.failed', { reason: `the image could not be built: ${problem}` }, { retryable: false });
+      return { image: tag, duration_ms: Math.round(performance.now() - started) };
+    },
+    hasImage,
+    async close() {
+      guard.close();
+      await channels.close();
+      (await connection?.catch(() => undefined))?.client.close();
+    },
+  };
+}
