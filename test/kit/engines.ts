@@ -48,8 +48,8 @@ export async function startEngine(name: 'docker' | 'podman'): Promise<TestEngine
 async function dockerCommand(root: string, socket: string): Promise<string[]> {
   return [
     '/usr/sbin/dockerd',
-    ...['-H', `unix://${socket}`, '--data-root', join(root, 'data'), '--exec-root', join(root, 'exec'), '--pidfile', join(root, 'pid')],
-    ...['--bridge=none', '--iptables=false', '--ip6tables=false', '--ip-forward=false', '--ip-masq=false', '--log-level=error'],
+    '-H', `unix://${socket}`, '--data-root', join(root, 'data'), '--exec-root', join(root, 'exec'), '--pidfile', join(root, 'pid'),
+    '--bridge=none', '--iptables=false', '--ip6tables=false', '--ip-forward=false', '--ip-masq=false', '--log-level=error',
   ];
 }
 

@@ -116,7 +116,7 @@ export function engineDriver(options: EngineOptions): SandboxDriver {
       ...(facts ? { facts } : {}),
     };
   };
-  const publicly = ({ facts: _, ...sandbox }: Sandbox & { facts?: ContainerFacts }): Sandbox => sandbox;
+  const publicly = ({ facts: _facts, ...sandbox }: Sandbox & { facts?: ContainerFacts }): Sandbox => sandbox;
 
   const kill = (id: string): Promise<unknown> => ask(`${containerOf(id)}/kill`, { method: 'POST', query: { signal: 'KILL' }, allow: [404, 409] });
   const watchDisk = (id: string, facts: ContainerFacts): void =>
