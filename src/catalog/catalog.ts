@@ -182,6 +182,12 @@ export class Catalog {
     }
   }
 
+  /** All versions of one bundle's tools, in list order. */
+  summariesOf(bundleID: string): ToolSummary[] {
+    const offered = this.#offered.entry(bundleID)?.summaries;
+    return [...(offered ?? this.#stored.records.ofBundle(bundleID))].sort(compareSummaries);
+  }
+
   whole(summary: ToolSummary): Promise<Tool | undefined> {
     return this.#stored.whole(summary);
   }

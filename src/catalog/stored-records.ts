@@ -21,7 +21,7 @@ export class StoredRecords {
   readonly #byPath = new Map<string, ToolSummary>();
   readonly #byId = new Map<string, ToolSummary>();
   readonly #byName = new Map<string, ToolSummary[]>();
-  readonly #perBundle = new Map<string, number>();
+  readonly #ofBundle = new Map<string, Set<ToolSummary>>();
   /** Name and number of versions by bundle and slug. */
   readonly #slugs = new Map<string, { name: string; versions: number }>();
   readonly #bundleStamps = new Map<string, FileStamp>();
@@ -61,7 +61,9 @@ export class StoredRecords {
     const slugKey = `${summary.bundleID}/${summary.slug}`;
     const versions = (this.#slugs.get(slugKey)?.versions ?? 0) + 1;
     this.#slugs.set(slugKey, { name: summary.name, versions });
-    this.#perBundle.set(summary.bundleID, (this.#perBundle.get(summary.bundleID) ?? 0) + 1);
+    const siblings = this.#ofBundle.get(summary.bundleID);
+    if (siblings) siblings.add(summary);
+    else this.#ofBundle.set(summary.bundleID, new Set([summary]));
     if (!inBulk) this.ordered.add(summary);
   }
 
@@ -115,8 +117,13 @@ export class StoredRecords {
     return this.#slugs.get(`${bundleID}/${slug}`)?.name;
   }
 
+  /** All versions of all tools of one bundle, in no order. */
+  ofBundle(bundleID: string): Iterable<ToolSummary> {
+    return this.#ofBundle.get(bundleID) ?? [];
+  }
+
   countOf(bundleID: string): number {
-    return this.#perBundle.get(bundleID) ?? 0;
+    return this.#ofBundle.get(bundleID)?.size ?? 0;
   }
 
   get toolCount(): number {
@@ -131,7 +138,7 @@ export class StoredRecords {
     const slugKey = `${summary.bundleID}/${summary.slug}`;
     const slug = this.#slugs.get(slugKey);
     if (slug && --slug.versions === 0) this.#slugs.delete(slugKey);
-    this.#perBundle.set(summary.bundleID, this.countOf(summary.bundleID) - 1);
+    this.#ofBundle.get(summary.bundleID)?.delete(summary);
     if (!inBulk) this.ordered.remove(summary);
   }
 }

@@ -2,5 +2,6 @@
 export { callGate } from './call-gate.ts';
 export { catalogGate, type CatalogGate, type ToolKey } from './catalog-gate.ts';
 export type { Gate, KeepLarge, Sources, ToolRef } from './gate.ts';
+export { directory } from './directory.ts';
 export { lists, type FindTools, type Lists, type Match, type Page } from './lists.ts';
 export { ToolViews } from './tool-views.ts';

@@ -5,6 +5,7 @@ export * from './call.ts';
 export * from './check.ts';
 export * from './config.ts';
 export * from './content.ts';
+export * from './directory.ts';
 export * from './errors.ts';
 export type * from './event.ts';
 export * from './ids.ts';

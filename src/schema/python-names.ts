@@ -32,3 +32,10 @@ export function packName(bundleSlug: string): string {
   const name = bundleSlug.replaceAll('-', '_');
   return keywords.has(name) || occupied.has(name) ? `${name}_` : name;
 }
+
+/** The name of a tool in its pack: dashes as underscores; what Python could not read as a name gets an underscore more. */
+export function functionName(toolSlug: string): string {
+  const name = toolSlug.replace(/[^\p{ID_Continue}]/gu, '_');
+  if (keywords.has(name)) return `${name}_`;
+  return /^\p{Nd}/u.test(name) ? `_${name}` : name;
+}

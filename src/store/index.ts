@@ -8,6 +8,7 @@ export * from './home.ts';
 export * from './keys.ts';
 export * from './lock.ts';
 export * from './projects.ts';
+export * from './results.ts';
 export * from './sessions.ts';
 export * from './sqlite.ts';
 export * from './sign-ins.ts';
