@@ -1,4 +1,5 @@
 // The composition root: builds each room once and wires them. The only file that may import every room.
+import { timingSafeEqual } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -110,10 +111,14 @@ async function build(options: ServerOptions, closers: (() => Promise<void> | voi
   closers.push(() => clearInterval(reaping));
   await catalog.reap();
 
+  // Whoever can read the home is on this machine: the command line, which may change what runs here.
+  const cliProof = keyFor('cli').toString('hex');
+  await replaceFile(join(home.run, 'cli.proof'), cliProof);
+  const isCli = ({ headers }: Parameters<Authenticate>[0]): boolean => isSame(headers['x-oubliette-cli'], cliProof);
   const authenticate: Authenticate = (request) => {
     const bearer = bearerOf(request);
     const cookie = bearer === undefined ? cookieOf(request, cookieName) : undefined;
-    return cookie ? webActor(request, cookie, browsers) : auth.authenticate(bearer, 'rest');
+    return cookie ? webActor(request, cookie, browsers) : auth.authenticate(bearer, isCli(request) ? 'cli' : 'rest');
   };
   const app = await httpServer({ settings, version, log: observe.log, redact: (text) => text });
   restRoutes(app, {
@@ -158,6 +163,11 @@ async function build(options: ServerOptions, closers: (() => Promise<void> | voi
   closers.push(() => rm(home.serverInfo, { force: true }));
   const code = await browsers.code(await auth.authenticate(adminToken, 'web'));
   return { url, mcpUrl, signInUrl: signInUrl(url, code), close: () => closeAll(closers) };
+}
+
+function isSame(given: string | string[] | undefined, wanted: string): boolean {
+  const bytes = Buffer.from(typeof given === 'string' ? given : '');
+  return bytes.length === wanted.length && timingSafeEqual(bytes, Buffer.from(wanted));
 }
 
 /** Last opened, first closed; one that fails does not keep the others open. */

@@ -6,6 +6,8 @@ import { CommandFailure } from './failure.ts';
 export interface ServerAddress {
   url: string;
   token: string;
+  /** Shows that we can read the server's home: what runs commands on a machine is changed from that machine. */
+  proof?: string;
 }
 
 /** What a running server wrote about itself. */
@@ -33,7 +35,8 @@ export async function findServer(home: string, env: NodeJS.ProcessEnv): Promise<
   }
   const info = await runningServer(home);
   if (!info) throw noServer(home);
-  return { url: info.url.replace(/\/+$/, ''), token: token ?? (await adminToken(home)) };
+  const proof = await readFile(join(home, 'run', 'cli.proof'), 'utf8').catch(() => undefined);
+  return { url: info.url.replace(/\/+$/, ''), token: token ?? (await adminToken(home)), proof };
 }
 
 /** What server.json says, or undefined when there is none or its process is gone. */

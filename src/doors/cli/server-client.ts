@@ -65,6 +65,7 @@ export class ServerClient {
     const target = new URL(this.#address.url + path);
     const body = options.bytes ?? (options.body === undefined ? undefined : JSON.stringify(options.body));
     const headers: Record<string, string> = { authorization: `Bearer ${this.#address.token}`, ...options.headers };
+    if (this.#address.proof) headers['x-oubliette-cli'] = this.#address.proof;
     if (body !== undefined) {
       headers['content-type'] = options.contentType ?? 'application/json';
       headers['content-length'] = String(Buffer.byteLength(body));

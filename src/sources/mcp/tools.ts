@@ -15,6 +15,21 @@ const object = (properties: Record<string, unknown>, required: string[] = []) =>
   additionalProperties: false,
 });
 
+const texts = { type: 'object', additionalProperties: { type: 'string' } };
+const described = {
+  command: { type: 'string', description: 'Program to start, for a server that speaks over stdio' },
+  args: { type: 'array', items: { type: 'string' }, description: 'Its arguments' },
+  env: { ...texts, description: 'Its environment; ${NAME} is filled in from the secrets' },
+  cwd: { type: 'string', description: 'The folder it starts in' },
+  url: { type: 'string', description: 'Address of a server that speaks over HTTP' },
+  transport: { enum: ['stdio', 'http', 'sse'], description: 'How to speak to it, where that is not plain' },
+  headers: { ...texts, description: 'HTTP headers; ${NAME} is filled in from the secrets' },
+  oauth: { type: 'object', description: 'tokenUrl, clientId, clientSecret, refreshToken, scope' },
+  enabled: { type: 'boolean', description: 'False keeps it in the file without connecting' },
+  timeoutMs: { type: 'integer', minimum: 1, description: 'How long one call may take' },
+  maxConcurrent: { type: 'integer', minimum: 1, description: 'How many calls may run at once' },
+};
+
 /** The `server_*` tools: look at upstream MCP servers, add and remove them. */
 export function serverTools({ servers, config }: ServerToolsDeps): BuiltInBundle {
   const find = (wanted: string) => {
@@ -40,15 +55,15 @@ export function serverTools({ servers, config }: ServerToolsDeps): BuiltInBundle
       {
         slug: 'add',
         description: 'Adds or replaces an upstream MCP server in config.yaml. Only from the command line on the machine, unless http.allowRemoteConfig is on.',
-        argSchema: object({ name, server: { type: 'object', description: 'command, args, env, cwd or url, headers, oauth; enabled, timeoutMs, maxConcurrent' } }, ['name', 'server']),
+        argSchema: object({ name, ...described }, ['name']),
         level: 'admin',
         returns: '{name,status}',
-        example: 'server.add(name="docs", server={"url": "https://docs.example.com/mcp"})',
-        run: async (args: { name: string; server: Record<string, unknown> }, call) => {
+        example: 'server.add(name="docs", url="https://docs.example.com/mcp")',
+        run: async ({ name: added, ...server }: { name: string; command?: string; url?: string }, call) => {
           demandLocal(call, config);
-          if (!args.server['command'] && !args.server['url']) throw fail('request.invalid', { reason: 'server needs command or url' });
-          await config.edit(['servers', args.name], args.server);
-          return { name: args.name, status: servers.byName(args.name)?.state ?? 'connecting' };
+          if (!server.command === !server.url) throw fail('request.invalid', { reason: 'give either command or url' });
+          await config.edit(['servers', added], server);
+          return { name: added, status: servers.byName(added)?.state ?? 'connecting' };
         },
       },
       {

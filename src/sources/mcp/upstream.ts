@@ -257,9 +257,9 @@ export class Upstream {
       void this.#listen(link);
       return link;
     } catch (error) {
-      const failure = this.#failure(error, 'connect');
+      this.error = this.#withLastWords((error as Error).message);
+      const failure = this.#failure(error instanceof Failure ? error : new Error(this.error), 'connect');
       this.#keepLine(`[connect] ${failure.message}`);
-      this.error = (error as Error).message.slice(0, 500);
       this.#breakOff();
       throw failure;
     }
@@ -268,7 +268,7 @@ export class Upstream {
   #lost(link: Link, reason: string): void {
     if (this.#link !== link) return;
     this.#link = undefined;
-    this.error = `${reason}${this.#lines.length > 0 ? `; its last words: ${this.#lines.at(-1)?.slice(0, 200)}` : ''}`;
+    this.error = this.#withLastWords(reason);
     if (!this.#stopping.signal.aborted) this.#breakOff();
   }
 
@@ -291,6 +291,12 @@ export class Upstream {
 
   #tell(event: UpstreamEvent): void {
     for (const listener of this.#listeners) listener(event);
+  }
+
+  /** What a dying process printed says more than that it is gone. */
+  #withLastWords(reason: string): string {
+    const words = this.#lines.findLast((line) => !line.includes(' [') && /Error|error|not found|cannot/i.test(line)) ?? this.#lines.at(-1);
+    return words && /closed|ended/i.test(reason) ? `${reason.slice(0, 300)}; its last words: ${words.slice(25, 325)}` : reason.slice(0, 500);
   }
 
   #keepLine(line: string): void {
