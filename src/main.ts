@@ -11,7 +11,7 @@ import { mcpDoor } from './doors/mcp/index.ts';
 import { bearerOf, httpServer, restRoutes, type Authenticate } from './doors/rest/index.ts';
 import { cookieOf, signInUrl, webActor, webRoutes } from './doors/web/index.ts';
 import { packageRoot, webAppFolder } from './entry.ts';
-import { callGate, catalogGate, lists, ToolViews, type Sources } from './gate/index.ts';
+import { callGate, catalogGate, exchange, lists, ToolViews, type Sources } from './gate/index.ts';
 import { fail, type BuiltInBundle } from './schema/index.ts';
 import { Database, homeKeys, openBlobs, openHome, replaceFile, sqliteSecrets, sqliteSignIns, sqliteTokens } from './store/index.ts';
 import { plainObserver } from './observe/index.ts';
@@ -121,10 +121,12 @@ async function build(options: ServerOptions, closers: (() => Promise<void> | voi
     return cookie ? webActor(request, cookie, browsers) : auth.authenticate(bearer, isCli(request) ? 'cli' : 'rest');
   };
   const app = await httpServer({ settings, version, log: observe.log, redact: (text) => text });
+  const changes = catalogGate(catalog, views, sources);
   restRoutes(app, {
     authenticate,
     gate,
-    catalogGate: catalogGate(catalog, views, sources),
+    catalogGate: changes,
+    exchange: exchange(catalog, changes),
     lists: lists(catalog, views, pageTokens(keyFor('page tokens')), async () => []),
     observe,
     notReadyBecause: () => [],

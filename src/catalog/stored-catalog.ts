@@ -103,13 +103,18 @@ export class StoredCatalog {
   change<T>(operation: Operation<T>): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       this.#queue.push({ operation, resolve: resolve as (value: unknown) => void, reject });
-      this.#working ??= Promise.resolve()
-        .then(() => this.#work())
-        .finally(() => (this.#working = undefined));
+      this.#working ??= Promise.resolve().then(() => this.#work());
     });
   }
 
   async #work(): Promise<void> {
+    await this.#workGroups();
+    this.#working = undefined;
+    // A change that came while the last group was being answered found this work still set.
+    if (this.#queue.length > 0) await (this.#working ??= this.#work());
+  }
+
+  async #workGroups(): Promise<void> {
     while (this.#queue.length > 0) {
       let group: Queued[] = [];
       try {

@@ -88,7 +88,10 @@ describe('bundles over REST', () => {
     assert.equal(off.body.modifiedAt, before.modifiedAt);
     assert.equal((await server.ask('PATCH', path, { isEnabled: true, slug: 'x' })).status, 400);
     assert.equal((await server.ask('PATCH', path, {})).status, 400);
-    assert.equal((await server.ask('PATCH', `/tools/bundles/${v7()}`, { isEnabled: true })).body.error.code, 'bundle.not_found');
+    assert.equal(
+      (await server.ask('PATCH', `/tools/bundles/${v7()}`, { isEnabled: true })).body.error.code,
+      'bundle.not_found',
+    );
   });
 
   it('soft-deletes an empty bundle, which then reads as gone and frees its slug', async () => {
@@ -97,7 +100,10 @@ describe('bundles over REST', () => {
     assert.equal((await server.ask('DELETE', path)).status, 404);
     assert.equal((await server.ask('PATCH', path, { isEnabled: true })).status, 404);
     assert.ok(!(await list('includeDisabled=true')).some((each: any) => each.id === id));
-    assert.equal((await server.ask('PUT', `${path}/tools/x/version/v1`, toolBody())).body.error.code, 'bundle.not_found');
+    assert.equal(
+      (await server.ask('PUT', `${path}/tools/x/version/v1`, toolBody())).body.error.code,
+      'bundle.not_found',
+    );
     const revived = await put(id, bundleBody('gone'));
     assert.equal(revived.status, 200);
     assert.equal(revived.body.softDeletedAt, undefined);
@@ -132,12 +138,18 @@ describe('bundles over REST', () => {
     assert.equal((await server.ask('PUT', path, { nonsense: 1 })).body.error.code, 'builtin.read_only');
     assert.equal((await server.ask('DELETE', path)).body.error.code, 'builtin.read_only');
     assert.equal((await server.ask('PATCH', path, { displayName: 'x' })).body.error.code, 'builtin.read_only');
-    assert.equal((await server.ask('PUT', `${path}/tools/new/version/v1`, toolBody())).body.error.code, 'builtin.read_only');
+    assert.equal(
+      (await server.ask('PUT', `${path}/tools/new/version/v1`, toolBody())).body.error.code,
+      'builtin.read_only',
+    );
     assert.equal((await server.ask('DELETE', `${path}/tools/foo/version/v1`)).body.error.code, 'builtin.read_only');
     assert.equal((await server.ask('PATCH', path, { isEnabled: false })).body.isEnabled, false);
     const refused = await server.ask('POST', '/call/demo_foo', { args: { text: 'x' } });
     assert.deepEqual([refused.status, refused.body.error.code], [409, 'bundle.disabled']);
-    assert.equal((await server.ask('PATCH', `${path}/tools/foo/version/v1`, { isEnabled: true })).body.error.code, 'bundle.disabled');
+    assert.equal(
+      (await server.ask('PATCH', `${path}/tools/foo/version/v1`, { isEnabled: true })).body.error.code,
+      'bundle.disabled',
+    );
     assert.equal((await server.ask('PATCH', path, { isEnabled: true })).status, 200);
     assert.equal((await server.call('demo_foo', { text: 'x' })).ok, true);
   });

@@ -27,7 +27,9 @@ describe('the catalog on disk', () => {
     await server.ask('PUT', bundle.tool('t'), toolBody());
     const stored = JSON.parse(await readFile(await fileOf(bundle.id, 't'), 'utf8'));
     assert.deepEqual([stored.slug, stored.version, stored.name], ['t', 'v1', 'disk_t']);
-    const left = (await readdir(join(server.home, 'catalog'), { recursive: true })).filter((name) => name.endsWith('.tmp'));
+    const left = (await readdir(join(server.home, 'catalog'), { recursive: true })).filter((name) =>
+      name.endsWith('.tmp'),
+    );
     assert.deepEqual(left, []);
   });
 
@@ -80,7 +82,10 @@ describe('the catalog on disk', () => {
     assert.equal((await server.ask('GET', bundle.tool('bad'))).status, 409);
     assert.equal((await server.ask('GET', bundle.tool('good'))).status, 200);
     const listed = (await server.ask('GET', `/tools/tools?bundleIDs=${bundle.id}`)).body.tools;
-    assert.deepEqual(listed.map((each: any) => each.slug), ['good']);
+    assert.deepEqual(
+      listed.map((each: any) => each.slug),
+      ['good'],
+    );
     assert.equal((await server.ask('PUT', bundle.tool('bad'), toolBody())).body.error.code, 'tool.corrupt');
     await restart();
     assert.equal((await server.ask('GET', bundle.tool('bad'))).body.error.code, 'tool.corrupt');
@@ -98,7 +103,10 @@ describe('the catalog on disk', () => {
     await until(async () => (await server.ask('GET', bundle.tool('t'))).body.isEnabled === false);
     const { body } = await server.ask('GET', bundle.tool('t'));
     assert.match(body.disabledReason, /demo\.never/);
-    assert.equal((await server.ask('POST', `${bundle.tool('t')}/invoke`, { args: { text: 'x' } })).body.error.code, 'tool.disabled');
+    assert.equal(
+      (await server.ask('POST', `${bundle.tool('t')}/invoke`, { args: { text: 'x' } })).body.error.code,
+      'tool.disabled',
+    );
     assert.ok(!(await server.ask('GET', `/tools/tools?bundleIDs=${bundle.id}`)).body.tools.length);
     assert.equal(await readFile(path, 'utf8'), broken);
     await writeFile(path, good);
@@ -114,12 +122,22 @@ describe('the catalog on disk', () => {
       assert.equal(fromSecond.body.error.code, 'tool.exists', 'a writer sees what another has written');
       await until(async () => (await second.ask('GET', bundle.tool('t'))).status === 200);
       await second.ask('PATCH', bundle.path, { isEnabled: false });
-      await until(async () => (await server.ask('POST', '/call/shared_t', { args: { text: 'x' } })).body.error?.code === 'bundle.disabled');
+      await until(
+        async () =>
+          (await server.ask('POST', '/call/shared_t', { args: { text: 'x' } })).body.error?.code === 'bundle.disabled',
+      );
       const demo = (await server.ask('GET', '/tools/bundles')).body.bundles.find((each: any) => each.slug === 'demo');
       await second.ask('PATCH', `/tools/bundles/${demo.id}`, { isEnabled: false });
-      await until(async () => (await server.ask('POST', '/call/demo_foo', { args: { text: 'x' } })).body.error?.code === 'bundle.disabled');
+      await until(
+        async () =>
+          (await server.ask('POST', '/call/demo_foo', { args: { text: 'x' } })).body.error?.code === 'bundle.disabled',
+      );
       await second.ask('PATCH', `/tools/bundles/${demo.id}`, { isEnabled: true });
-      const taken = await Promise.all([server, second].map((each, i) => each.ask('PUT', `/tools/bundles/${v7()}`, { slug: 'race', displayName: `${i}`, isEnabled: true })));
+      const taken = await Promise.all(
+        [server, second].map((each, i) =>
+          each.ask('PUT', `/tools/bundles/${v7()}`, { slug: 'race', displayName: `${i}`, isEnabled: true }),
+        ),
+      );
       assert.deepEqual(taken.map((each) => each.status).toSorted(), [201, 409]);
     } finally {
       await second.close();

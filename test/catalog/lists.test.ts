@@ -24,7 +24,7 @@ describe('pages of tools', () => {
 
   const walk = async (path: string, key: string): Promise<any[]> => {
     const all: any[] = [];
-    for (let token = ''; ; ) {
+    for (let token = ''; ;) {
       const { status, body } = await server.ask('GET', path + (token && `&pageToken=${encodeURIComponent(token)}`));
       assert.equal(status, 200);
       all.push(...body[key]);
@@ -35,7 +35,16 @@ describe('pages of tools', () => {
 
   it('orders by name, then newest first, with whole tools and the bundle slug', async () => {
     const { body } = await get(`bundleIDs=${one.id}&includeDisabled=true`);
-    assert.deepEqual(names(body), ['one_t0@v1', 'one_t1@v1', 'one_t2@v1', 'one_t3@v2', 'one_t3@v1', 'one_t4@v1', 'one_t5@v1', 'one_t6@v1']);
+    assert.deepEqual(names(body), [
+      'one_t0@v1',
+      'one_t1@v1',
+      'one_t2@v1',
+      'one_t3@v2',
+      'one_t3@v1',
+      'one_t4@v1',
+      'one_t5@v1',
+      'one_t6@v1',
+    ]);
     assert.deepEqual([body.tools[0].bundleSlug, body.tools[0].functionImpl], ['one', { func: 'demo.foo' }]);
   });
 
@@ -61,7 +70,10 @@ describe('pages of tools', () => {
     await fc.assert(
       fc.asyncProperty(fc.integer({ min: 1, max: 12 }), async (size) => {
         const walked = await walk(`/tools/tools?recommendedPageSize=${size}&includeDisabled=true`, 'tools');
-        assert.deepEqual(walked.map((t) => t.id), whole);
+        assert.deepEqual(
+          walked.map((t) => t.id),
+          whole,
+        );
       }),
       { numRuns: 6 },
     );
@@ -72,7 +84,8 @@ describe('pages of tools', () => {
 
   it('keeps the filters of the first page whatever later pages say', async () => {
     const first = (await get('tags=all&recommendedPageSize=3')).body;
-    const next = (await get(`tags=none&includeDisabled=true&recommendedPageSize=10&pageToken=${first.nextPageToken}`)).body;
+    const next = (await get(`tags=none&includeDisabled=true&recommendedPageSize=10&pageToken=${first.nextPageToken}`))
+      .body;
     assert.deepEqual(names(next), ['one_t3@v1', 'one_t4@v1', 'one_t5@v1', 'one_t6@v1']);
   });
 
@@ -80,17 +93,31 @@ describe('pages of tools', () => {
     const { nextPageToken } = (await get('recommendedPageSize=1')).body;
     const other = (await server.ask('GET', '/tools/bundles?pageSize=1')).body.nextPageToken;
     const [payload, signature] = nextPageToken.split('.');
-    const bad = ['x', '', '.', other, `${payload}x.${signature}`, `${payload}.${signature}A`, `${payload}.`, `${nextPageToken}.x`, 'a'.repeat(5000)];
+    const bad = [
+      'x',
+      '',
+      '.',
+      other,
+      `${payload}x.${signature}`,
+      `${payload}.${signature}A`,
+      `${payload}.`,
+      `${nextPageToken}.x`,
+      'a'.repeat(5000),
+    ];
     for (const token of bad.filter((each) => each !== '')) {
       const { status, body } = await get(`pageToken=${encodeURIComponent(token)}`);
       assert.deepEqual([status, body.error?.code], [400, 'page_token.invalid'], token.slice(0, 40));
     }
     await fc.assert(
-      fc.asyncProperty(fc.integer({ min: 0, max: nextPageToken.length - 1 }), fc.constantFrom('A', 'z', '0', '-'), async (at, letter) => {
-        const changed = nextPageToken.slice(0, at) + letter + nextPageToken.slice(at + 1);
-        if (changed === nextPageToken) return;
-        assert.equal((await get(`pageToken=${encodeURIComponent(changed)}`)).status, 400);
-      }),
+      fc.asyncProperty(
+        fc.integer({ min: 0, max: nextPageToken.length - 1 }),
+        fc.constantFrom('A', 'z', '0', '-'),
+        async (at, letter) => {
+          const changed = nextPageToken.slice(0, at) + letter + nextPageToken.slice(at + 1);
+          if (changed === nextPageToken) return;
+          assert.equal((await get(`pageToken=${encodeURIComponent(changed)}`)).status, 400);
+        },
+      ),
       { numRuns: 40 },
     );
   });

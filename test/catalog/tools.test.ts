@@ -33,7 +33,11 @@ describe('tools over REST', () => {
     const again = await server.ask('PUT', bundle.tool('one'), toolBody({ displayName: 'Other' }));
     assert.deepEqual([again.status, again.body.error.code], [409, 'tool.exists']);
     assert.deepEqual(await read(), before);
-    assert.equal((await server.ask('PUT', bundle.tool('one', 'v2'), toolBody())).status, 201, 'another version is free');
+    assert.equal(
+      (await server.ask('PUT', bundle.tool('one', 'v2'), toolBody())).status,
+      201,
+      'another version is free',
+    );
     const other = await makeBundle(server, 'conflicts2');
     assert.equal((await server.ask('PUT', other.tool('one'), toolBody())).status, 201, 'so is another bundle');
   });
@@ -143,8 +147,14 @@ describe('tools over REST', () => {
     await server.ask('PATCH', bundle.path, { isEnabled: false });
     assert.equal((await server.ask('PUT', bundle.tool('t'), toolBody())).body.error.code, 'bundle.disabled');
     assert.equal((await server.ask('PUT', bundle.tool('u'), toolBody())).body.error.code, 'bundle.disabled');
-    assert.equal((await server.ask('PATCH', bundle.tool('t'), { isEnabled: false })).body.error.code, 'bundle.disabled');
-    assert.equal((await server.ask('POST', `${bundle.tool('t')}/invoke`, { args: { text: 'x' } })).body.error.code, 'bundle.disabled');
+    assert.equal(
+      (await server.ask('PATCH', bundle.tool('t'), { isEnabled: false })).body.error.code,
+      'bundle.disabled',
+    );
+    assert.equal(
+      (await server.ask('POST', `${bundle.tool('t')}/invoke`, { args: { text: 'x' } })).body.error.code,
+      'bundle.disabled',
+    );
     assert.equal((await server.ask('GET', bundle.tool('t'))).status, 200);
     assert.equal((await server.ask('DELETE', bundle.tool('t'))).status, 204);
   });
@@ -166,8 +176,16 @@ describe('tools over REST', () => {
   it('calls the newest enabled version by name', async () => {
     const bundle = await makeBundle(server, 'newest');
     const schema = { type: 'object', properties: { text: { type: 'string' } } };
-    await server.ask('PUT', bundle.tool('t', 'one'), toolBody({ functionImpl: { func: 'demo.foo' }, argSchema: schema }));
-    await server.ask('PUT', bundle.tool('t', 'two'), toolBody({ functionImpl: { func: 'demo.bar' }, argSchema: schema }));
+    await server.ask(
+      'PUT',
+      bundle.tool('t', 'one'),
+      toolBody({ functionImpl: { func: 'demo.foo' }, argSchema: schema }),
+    );
+    await server.ask(
+      'PUT',
+      bundle.tool('t', 'two'),
+      toolBody({ functionImpl: { func: 'demo.bar' }, argSchema: schema }),
+    );
     const animal = (await server.call('demo_bar', { text: 'x' })).value;
     const colour = (await server.call('demo_foo', { text: 'x' })).value;
     assert.notDeepEqual(animal, colour);
@@ -178,7 +196,10 @@ describe('tools over REST', () => {
 
   it('answers 404 for what is not there and 405 for what cannot be done', async () => {
     const bundle = await makeBundle(server, 'verbs');
-    assert.equal((await server.ask('PUT', `/tools/bundles/${v7()}/tools/t/version/v1`, toolBody())).body.error.code, 'bundle.not_found');
+    assert.equal(
+      (await server.ask('PUT', `/tools/bundles/${v7()}/tools/t/version/v1`, toolBody())).body.error.code,
+      'bundle.not_found',
+    );
     assert.equal((await server.ask('GET', bundle.tool('t'))).body.error.code, 'tool.not_found');
     assert.equal((await server.ask('POST', bundle.tool('t'), {})).body.error.code, 'method.not_allowed');
     assert.equal((await server.ask('GET', '/tools/nothing')).body.error.code, 'route.not_found');

@@ -10,12 +10,20 @@ type Who = 'anonymous' | 'read' | 'write' | 'admin' | 'narrow' | 'projectAdmin';
 describe('who may do what', () => {
   let server: TestServer;
   let bundle: Awaited<ReturnType<typeof makeBundle>>;
-  const tokens: Record<Who, string | null> = { anonymous: null, read: '', write: '', admin: '', narrow: '', projectAdmin: '' };
+  const tokens: Record<Who, string | null> = {
+    anonymous: null,
+    read: '',
+    write: '',
+    admin: '',
+    narrow: '',
+    projectAdmin: '',
+  };
   before(async () => {
     server = await testServer();
     bundle = await makeBundle(server, 'mine');
     await server.ask('PUT', bundle.tool('t'), toolBody());
-    const make = async (args: Record<string, unknown>) => (await server.call('token_create', { name: 'x', ...args })).value.token;
+    const make = async (args: Record<string, unknown>) =>
+      (await server.call('token_create', { name: 'x', ...args })).value.token;
     tokens.read = await make({ scope: 'read' });
     tokens.write = await make({ scope: 'write' });
     tokens.admin = await make({ scope: 'admin' });
@@ -26,23 +34,108 @@ describe('who may do what', () => {
 
   it('every route answers every kind of actor as the table says', async () => {
     const rows: [string, string, unknown, Record<Who, number>][] = [
-      ['GET', '/health', undefined, { anonymous: 200, read: 200, write: 200, admin: 200, narrow: 200, projectAdmin: 200 }],
-      ['GET', '/ready', undefined, { anonymous: 200, read: 200, write: 200, admin: 200, narrow: 200, projectAdmin: 200 }],
-      ['GET', '/metrics', undefined, { anonymous: 401, read: 200, write: 200, admin: 200, narrow: 200, projectAdmin: 200 }],
-      ['GET', '/openapi.json', undefined, { anonymous: 401, read: 200, write: 200, admin: 200, narrow: 200, projectAdmin: 200 }],
-      ['GET', '/tools/bundles', undefined, { anonymous: 401, read: 200, write: 200, admin: 200, narrow: 200, projectAdmin: 200 }],
-      ['GET', '/tools/tools', undefined, { anonymous: 401, read: 200, write: 200, admin: 200, narrow: 200, projectAdmin: 200 }],
-      ['GET', '/tools/tools/search?q=foo', undefined, { anonymous: 401, read: 200, write: 200, admin: 200, narrow: 200, projectAdmin: 200 }],
-      ['GET', bundle.tool('t'), undefined, { anonymous: 401, read: 200, write: 200, admin: 200, narrow: 404, projectAdmin: 200 }],
-      ['POST', `${bundle.tool('t')}/invoke`, { args: { text: 'x' } }, { anonymous: 401, read: 200, write: 200, admin: 200, narrow: 404, projectAdmin: 200 }],
-      ['POST', '/call/mine_t', { args: { text: 'x' } }, { anonymous: 401, read: 200, write: 200, admin: 200, narrow: 404, projectAdmin: 200 }],
-      ['POST', '/call/token_list', { args: {} }, { anonymous: 401, read: 403, write: 403, admin: 200, narrow: 404, projectAdmin: 200 }],
-      ['PATCH', bundle.path, { isEnabled: true }, { anonymous: 401, read: 403, write: 403, admin: 200, narrow: 404, projectAdmin: 403 }],
-      ['PATCH', bundle.tool('t'), { isEnabled: true }, { anonymous: 401, read: 403, write: 403, admin: 200, narrow: 404, projectAdmin: 403 }],
-      ['PUT', bundle.tool('t'), toolBody(), { anonymous: 401, read: 403, write: 403, admin: 409, narrow: 404, projectAdmin: 403 }],
-      ['DELETE', bundle.tool('none'), undefined, { anonymous: 401, read: 403, write: 403, admin: 404, narrow: 404, projectAdmin: 403 }],
-      ['DELETE', bundle.path, undefined, { anonymous: 401, read: 403, write: 403, admin: 409, narrow: 404, projectAdmin: 403 }],
-      ['PUT', bundle.path, bundleBody('mine'), { anonymous: 401, read: 403, write: 403, admin: 200, narrow: 404, projectAdmin: 403 }],
+      [
+        'GET',
+        '/health',
+        undefined,
+        { anonymous: 200, read: 200, write: 200, admin: 200, narrow: 200, projectAdmin: 200 },
+      ],
+      [
+        'GET',
+        '/ready',
+        undefined,
+        { anonymous: 200, read: 200, write: 200, admin: 200, narrow: 200, projectAdmin: 200 },
+      ],
+      [
+        'GET',
+        '/metrics',
+        undefined,
+        { anonymous: 401, read: 200, write: 200, admin: 200, narrow: 200, projectAdmin: 200 },
+      ],
+      [
+        'GET',
+        '/openapi.json',
+        undefined,
+        { anonymous: 401, read: 200, write: 200, admin: 200, narrow: 200, projectAdmin: 200 },
+      ],
+      [
+        'GET',
+        '/tools/bundles',
+        undefined,
+        { anonymous: 401, read: 200, write: 200, admin: 200, narrow: 200, projectAdmin: 200 },
+      ],
+      [
+        'GET',
+        '/tools/tools',
+        undefined,
+        { anonymous: 401, read: 200, write: 200, admin: 200, narrow: 200, projectAdmin: 200 },
+      ],
+      [
+        'GET',
+        '/tools/tools/search?q=foo',
+        undefined,
+        { anonymous: 401, read: 200, write: 200, admin: 200, narrow: 200, projectAdmin: 200 },
+      ],
+      [
+        'GET',
+        bundle.tool('t'),
+        undefined,
+        { anonymous: 401, read: 200, write: 200, admin: 200, narrow: 404, projectAdmin: 200 },
+      ],
+      [
+        'POST',
+        `${bundle.tool('t')}/invoke`,
+        { args: { text: 'x' } },
+        { anonymous: 401, read: 200, write: 200, admin: 200, narrow: 404, projectAdmin: 200 },
+      ],
+      [
+        'POST',
+        '/call/mine_t',
+        { args: { text: 'x' } },
+        { anonymous: 401, read: 200, write: 200, admin: 200, narrow: 404, projectAdmin: 200 },
+      ],
+      [
+        'POST',
+        '/call/token_list',
+        { args: {} },
+        { anonymous: 401, read: 403, write: 403, admin: 200, narrow: 404, projectAdmin: 200 },
+      ],
+      [
+        'PATCH',
+        bundle.path,
+        { isEnabled: true },
+        { anonymous: 401, read: 403, write: 403, admin: 200, narrow: 404, projectAdmin: 403 },
+      ],
+      [
+        'PATCH',
+        bundle.tool('t'),
+        { isEnabled: true },
+        { anonymous: 401, read: 403, write: 403, admin: 200, narrow: 404, projectAdmin: 403 },
+      ],
+      [
+        'PUT',
+        bundle.tool('t'),
+        toolBody(),
+        { anonymous: 401, read: 403, write: 403, admin: 409, narrow: 404, projectAdmin: 403 },
+      ],
+      [
+        'DELETE',
+        bundle.tool('none'),
+        undefined,
+        { anonymous: 401, read: 403, write: 403, admin: 404, narrow: 404, projectAdmin: 403 },
+      ],
+      [
+        'DELETE',
+        bundle.path,
+        undefined,
+        { anonymous: 401, read: 403, write: 403, admin: 409, narrow: 404, projectAdmin: 403 },
+      ],
+      [
+        'PUT',
+        bundle.path,
+        bundleBody('mine'),
+        { anonymous: 401, read: 403, write: 403, admin: 200, narrow: 404, projectAdmin: 403 },
+      ],
     ];
     for (const [method, path, body, expected] of rows)
       for (const who of Object.keys(expected) as Who[]) {
@@ -56,7 +149,10 @@ describe('who may do what', () => {
   it('checks in order: token, level, found, read-only, body, conflict', async () => {
     const broken = { nonsense: true };
     assert.equal((await server.ask('PUT', `/tools/bundles/${v7()}/tools/t/version/v1`, broken, null)).status, 401);
-    assert.equal((await server.ask('PUT', `/tools/bundles/${v7()}/tools/t/version/v1`, broken, tokens.read)).status, 403);
+    assert.equal(
+      (await server.ask('PUT', `/tools/bundles/${v7()}/tools/t/version/v1`, broken, tokens.read)).status,
+      403,
+    );
     assert.equal((await server.ask('PUT', `/tools/bundles/${v7()}/tools/t/version/v1`, broken)).status, 404);
     assert.equal((await server.ask('PUT', bundle.tool('t'), broken)).status, 400);
     assert.equal((await server.ask('PUT', bundle.tool('t'), toolBody())).status, 409);
@@ -68,18 +164,29 @@ describe('who may do what', () => {
   });
 
   it('a narrowed token sees its bundles alone, in every list and search', async () => {
-    const bundles = (await server.ask('GET', '/tools/bundles?includeDisabled=true', undefined, tokens.narrow)).body.bundles;
-    assert.deepEqual(bundles.map((each: any) => each.slug), ['demo']);
+    const bundles = (await server.ask('GET', '/tools/bundles?includeDisabled=true', undefined, tokens.narrow)).body
+      .bundles;
+    assert.deepEqual(
+      bundles.map((each: any) => each.slug),
+      ['demo'],
+    );
     const tools = (await server.ask('GET', '/tools/tools', undefined, tokens.narrow)).body.tools;
     assert.deepEqual([...new Set(tools.map((each: any) => each.bundleSlug))], ['demo']);
-    assert.deepEqual((await server.ask('GET', '/tools/tools/search?q=colour', undefined, tokens.narrow)).body.tools.filter((each: any) => each.bundleSlug !== 'demo'), []);
+    assert.deepEqual(
+      (await server.ask('GET', '/tools/tools/search?q=colour', undefined, tokens.narrow)).body.tools.filter(
+        (each: any) => each.bundleSlug !== 'demo',
+      ),
+      [],
+    );
     const escape = await server.ask('PUT', `/tools/bundles/${v7()}`, bundleBody('elsewhere'), tokens.narrow);
     assert.equal(escape.status, 403);
   });
 
   it('refuses tokens that are malformed, unknown, expired, revoked or rotated away', async () => {
-    const status = async (token: string) => (await server.ask('GET', '/tools/bundles', undefined, token)).body.error?.code;
-    for (const token of ['x', 'oub_', `oub_${'A'.repeat(43)}`, 'oub_'.repeat(4000)]) assert.equal(await status(token), 'auth.invalid', token.slice(0, 20));
+    const status = async (token: string) =>
+      (await server.ask('GET', '/tools/bundles', undefined, token)).body.error?.code;
+    for (const token of ['x', 'oub_', `oub_${'A'.repeat(43)}`, 'oub_'.repeat(4000)])
+      assert.equal(await status(token), 'auth.invalid', token.slice(0, 20));
     const short = (await server.call('token_create', { name: 'short', scope: 'read', ttl_seconds: 1 })).value;
     assert.equal(await status(short.token), undefined);
     await sleep(1100);
@@ -96,11 +203,19 @@ describe('who may do what', () => {
   });
 
   it('never takes a token from the query', async () => {
-    assert.equal((await fetch(`${server.url}/tools/bundles?token=${server.token}&authorization=Bearer%20${server.token}`)).status, 401);
+    assert.equal(
+      (await fetch(`${server.url}/tools/bundles?token=${server.token}&authorization=Bearer%20${server.token}`)).status,
+      401,
+    );
   });
 
   it('a token hands on no more than it has', async () => {
-    const refused = await server.ask('POST', '/call/token_create', { args: { name: 'x', scope: 'admin', projects: ['proj_y'] } }, tokens.projectAdmin);
+    const refused = await server.ask(
+      'POST',
+      '/call/token_create',
+      { args: { name: 'x', scope: 'admin', projects: ['proj_y'] } },
+      tokens.projectAdmin,
+    );
     assert.deepEqual([refused.status, refused.body.error.code], [403, 'scope.denied']);
     const made = await server.call('token_create', { name: 'x', scope: 'read' }, tokens.projectAdmin!);
     assert.deepEqual(made.value.projects, ['proj_x']);
@@ -111,13 +226,23 @@ describe('who may do what', () => {
       const { request } = await import('node:http');
       return new Promise<number>((resolve, reject) => {
         const { port } = new URL(server.url);
-        request({ port, path: '/health', headers }, (response) => resolve(response.statusCode ?? 0)).on('error', reject).end();
+        request({ port, path: '/health', headers }, (response) => resolve(response.statusCode ?? 0))
+          .on('error', reject)
+          .end();
       });
     };
     const { host } = new URL(server.url);
-    for (const bad of ['evil.example', 'localhost.evil.example', '127.0.0.1.evil.example', 'user@127.0.0.1', '10.0.0.1', '169.254.169.254'])
+    for (const bad of [
+      'evil.example',
+      'localhost.evil.example',
+      '127.0.0.1.evil.example',
+      'user@127.0.0.1',
+      '10.0.0.1',
+      '169.254.169.254',
+    ])
       assert.equal(await ask({ host: bad }), 403, bad);
-    for (const good of [host, `localhost:${new URL(server.url).port}`, '[::1]:1']) assert.equal(await ask({ host: good }), 200, good);
+    for (const good of [host, `localhost:${new URL(server.url).port}`, '[::1]:1'])
+      assert.equal(await ask({ host: good }), 200, good);
     assert.equal(await ask({ host, origin: 'https://evil.example' }), 403);
     assert.equal(await ask({ host, origin: 'null' }), 403);
     assert.equal(await ask({ host, origin: `http://${host}` }), 200);

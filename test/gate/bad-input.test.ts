@@ -45,7 +45,9 @@ describe('bad input', () => {
     const argSchema = { type: 'object', properties: { text: { type: 'string', pattern: '^(a+)+$' } } };
     assert.equal((await server.ask('PUT', bundle.tool('redos'), toolBody({ argSchema }))).status, 201);
     const started = Date.now();
-    const { status } = await server.ask('POST', `${bundle.tool('redos')}/invoke`, { args: { text: `${'a'.repeat(40)}!` } });
+    const { status } = await server.ask('POST', `${bundle.tool('redos')}/invoke`, {
+      args: { text: `${'a'.repeat(40)}!` },
+    });
     assert.equal(status, 400);
     assert.ok(Date.now() - started < 2000);
   });

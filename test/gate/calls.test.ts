@@ -25,7 +25,10 @@ describe('a call through the gate', () => {
   it('refuses arguments that break the schema, with their places, and counts nothing', async () => {
     await server.ask('PUT', bundle.tool('strict'), toolBody());
     const wrong = await invoke('strict', { args: { text: 5 } });
-    assert.deepEqual([wrong.status, wrong.body.error.code, wrong.body.error.details[0].path], [400, 'args.invalid', '/args/text']);
+    assert.deepEqual(
+      [wrong.status, wrong.body.error.code, wrong.body.error.details[0].path],
+      [400, 'args.invalid', '/args/text'],
+    );
     const missing = await invoke('strict', { args: {} });
     assert.equal(missing.body.error.details[0].path, '/args/text');
     assert.equal((await server.ask('GET', bundle.tool('strict'))).body.usage.callCount, 0);
@@ -33,7 +36,16 @@ describe('a call through the gate', () => {
 
   it('takes {args} with an object and nothing else', async () => {
     await server.ask('PUT', bundle.tool('body'), toolBody());
-    for (const body of [{}, { args: null }, { args: [] }, { args: 'x' }, { args: { text: 'x' }, more: 1 }, [], '"x"', 'null'])
+    for (const body of [
+      {},
+      { args: null },
+      { args: [] },
+      { args: 'x' },
+      { args: { text: 'x' }, more: 1 },
+      [],
+      '"x"',
+      'null',
+    ])
       assert.equal((await invoke('body', body)).status, 400, JSON.stringify(body));
     assert.equal((await invoke('body', '{"args":')).body.error.code, 'request.invalid');
     assert.equal((await invoke('body', '{"args":{"__proto__":{"x":1},"text":"a"}}')).status, 400);
@@ -81,7 +93,11 @@ describe('a call through the gate', () => {
     const ask = (args: object) =>
       fetch(`${server.url}${bundle.tool('stream')}/invoke`, {
         method: 'POST',
-        headers: { authorization: `Bearer ${server.token}`, 'content-type': 'application/json', accept: 'text/event-stream' },
+        headers: {
+          authorization: `Bearer ${server.token}`,
+          'content-type': 'application/json',
+          accept: 'text/event-stream',
+        },
         body: JSON.stringify({ args }),
       });
     const response = await ask({ text: 'x' });

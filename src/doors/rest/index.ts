@@ -2,6 +2,8 @@
 import type { FastifyInstance } from 'fastify';
 import type { Observer } from '../../observe/index.ts';
 import { bundleRoutes } from './bundles.ts';
+import { exchangeRoutes } from './exchange.ts';
+import type { Exchange } from '../../gate/index.ts';
 import { statusRoutes } from './status.ts';
 import { toolRoutes, type ToolRouteDeps } from './tools.ts';
 
@@ -9,6 +11,7 @@ export { bearerOf, resource, type Authenticate } from './resource.ts';
 export { httpServer, sendError } from './server.ts';
 
 export interface RestDeps extends ToolRouteDeps {
+  exchange: Exchange;
   observe: Observer;
   notReadyBecause: () => string[];
 }
@@ -18,4 +21,5 @@ export function restRoutes(app: FastifyInstance, deps: RestDeps): void {
   statusRoutes(app, deps.authenticate, deps.observe, deps.notReadyBecause);
   bundleRoutes(app, deps.authenticate, deps.catalogGate, deps.lists);
   toolRoutes(app, deps);
+  exchangeRoutes(app, deps.authenticate, deps.exchange);
 }

@@ -1,0 +1,63 @@
+import type { FastifyInstance } from 'fastify';
+import { Type } from 'typebox';
+import type { ConflictPolicy, Exchange } from '../../gate/index.ts';
+import { fail } from '../../schema/index.ts';
+import { listParam, textParam } from './query.ts';
+import { resource, type Authenticate } from './resource.ts';
+
+const maxZipBytes = 64 * 2 ** 20;
+const Counts = Type.Object({ created: Type.Integer(), skipped: Type.Integer() });
+const Report = Type.Object({ bundles: Counts, tools: Counts, skipped: Type.Array(Type.String()) });
+
+/** Bundles as a ZIP file, out and in. */
+export function exchangeRoutes(app: FastifyInstance, authenticate: Authenticate, exchange: Exchange): void {
+  // A scope of its own: nowhere else may a body be a ZIP file.
+  void app.register(async (scope) => {
+    scope.addContentTypeParser(
+      ['application/zip', 'application/octet-stream'],
+      { parseAs: 'buffer', bodyLimit: maxZipBytes },
+      (_, body, done) => done(null, body),
+    );
+    resource(scope, authenticate, '/tools/export', {
+      GET: {
+        summary: 'Stored bundles and their tools as a ZIP file',
+        query: Type.Object({
+          bundleIDs: Type.Optional(Type.String({ description: 'Comma-separated or repeated; all without' })),
+        }),
+        answers: { 200: Type.String({ description: 'application/zip' }) },
+        handle: async ({ query }, reply, actor) => {
+          const zip = await exchange.export(actor, listParam(query, 'bundleIDs'));
+          return reply
+            .type('application/zip')
+            .header('content-disposition', 'attachment; filename="bundles.zip"')
+            .send(Buffer.from(zip.buffer, zip.byteOffset, zip.byteLength));
+        },
+      },
+    });
+    resource(scope, authenticate, '/tools/import', {
+      POST: {
+        summary: 'Take in bundles from such a file, all or nothing',
+        query: Type.Object({
+          conflict: Type.Optional(Type.Union([Type.Literal('skip'), Type.Literal('fail')], { default: 'fail' })),
+        }),
+        answers: { 200: Report },
+        handle: async ({ query, body }, _, actor) =>
+          exchange.import(actor, zipOf(body), policyOf(textParam(query, 'conflict'))),
+      },
+    });
+  });
+}
+
+function zipOf(body: unknown): Uint8Array {
+  if (body instanceof Uint8Array) return body;
+  throw fail('media_type.unsupported', { message: 'Send the ZIP file itself, as application/zip.' });
+}
+
+function policyOf(text: string | undefined): ConflictPolicy {
+  if (text === undefined || text === 'fail' || text === 'skip') return text ?? 'fail';
+  throw fail(
+    'request.invalid',
+    { reason: `conflict must be skip or fail (${text.slice(0, 50)})` },
+    { details: [{ path: '/conflict', message: 'must be skip or fail' }] },
+  );
+}

@@ -1,0 +1,175 @@
+import { demandCatalogAdmin, demandLevel, reachesBundle } from '../auth/index.ts';
+import type { Catalog } from '../catalog/index.ts';
+import { fail, Failure, parseUuid7, ToolBody, type Actor, type Bundle } from '../schema/index.ts';
+import { unzipBundles, zipBundles, type PackedBundle } from './bundle-zip.ts';
+import type { CatalogGate, ToolKey } from './catalog-gate.ts';
+
+/** What happens to a tool version that exists already: nothing, or the whole import is refused. */
+export type ConflictPolicy = 'skip' | 'fail';
+
+export interface ImportReport {
+  bundles: { created: number; skipped: number };
+  tools: { created: number; skipped: number };
+  /** `bundle/tool version`, for what was left alone. */
+  skipped: string[];
+}
+
+/** Bundles out of and into the catalog as one file. Servers, packs, tokens, secrets and built-ins never travel. */
+export interface Exchange {
+  /** Stored bundles in the actor's reach, or those named; 404 for what it does not reach. */
+  export(actor: Actor, bundleIDs: readonly string[]): Promise<Uint8Array>;
+  /** All or nothing: what an import made is taken back when a later part of it is refused. */
+  import(actor: Actor, zip: Uint8Array, policy: ConflictPolicy): Promise<ImportReport>;
+}
+
+const bodyFields = Object.keys(ToolBody.properties);
+const serverFields = new Set([
+  'id',
+  'slug',
+  'version',
+  'name',
+  'bundleID',
+  'bundleSlug',
+  'createdAt',
+  'modifiedAt',
+  'schemaVersion',
+  'isBuiltIn',
+  'usage',
+  'level',
+]);
+
+export function exchange(catalog: Catalog, gate: CatalogGate): Exchange {
+  return {
+    async export(actor, bundleIDs) {
+      demandLevel(actor, 'read', 'Exporting bundles');
+      return zipBundles(
+        await Promise.all(wantedBundles(catalog, actor, bundleIDs).map((bundle) => packed(catalog, bundle))),
+      );
+    },
+    async import(actor, zip, policy) {
+      demandCatalogAdmin(actor, 'Importing bundles');
+      return new Import(catalog, gate, actor, policy).run(await unzipBundles(zip));
+    },
+  };
+}
+
+function wantedBundles(catalog: Catalog, actor: Actor, bundleIDs: readonly string[]): Bundle[] {
+  const inReach = catalog.bundles().filter((each) => reachesBundle(actor, each.slug));
+  if (bundleIDs.length === 0) return inReach.filter((each) => each.kind === 'stored');
+  return bundleIDs.map((raw) => {
+    const bundle = inReach.find((each) => each.id === parseUuid7(raw));
+    if (!bundle) throw fail('bundle.not_found', { ref: raw });
+    if (bundle.kind !== 'stored')
+      throw fail('request.invalid', {
+        reason: `bundle ${bundle.slug} comes from ${bundle.kind}, not from the catalog, and cannot be exported`,
+      });
+    return bundle;
+  });
+}
+
+async function packed(
+  catalog: Catalog,
+  { id, slug, displayName, isEnabled, description }: Bundle,
+): Promise<PackedBundle> {
+  const tools: PackedBundle['tools'] = [];
+  // Oldest first, so that the newest version is the newest again where they are taken in.
+  const own = [...catalog.summaries()]
+    .filter((summary) => summary.bundleID === id)
+    .sort((a, b) => (a.createdAt < b.createdAt ? -1 : 1));
+  for (const summary of own) {
+    const whole = (await catalog.whole(summary)) as Record<string, unknown> | undefined;
+    if (!whole) continue;
+    const body = Object.fromEntries(
+      bodyFields.filter((field) => whole[field] !== undefined).map((field) => [field, whole[field]]),
+    );
+    tools.push({ slug: summary.slug, version: summary.version, ...body });
+  }
+  return { bundle: { id, slug, displayName, isEnabled, ...(description !== undefined && { description }) }, tools };
+}
+
+/** One import under way; remembers what it made. */
+class Import {
+  readonly #catalog: Catalog;
+  readonly #gate: CatalogGate;
+  readonly #actor: Actor;
+  readonly #policy: ConflictPolicy;
+  readonly #made: { tools: ToolKey[]; bundles: string[] } = { tools: [], bundles: [] };
+  readonly #report: ImportReport = {
+    bundles: { created: 0, skipped: 0 },
+    tools: { created: 0, skipped: 0 },
+    skipped: [],
+  };
+
+  constructor(catalog: Catalog, gate: CatalogGate, actor: Actor, policy: ConflictPolicy) {
+    this.#catalog = catalog;
+    this.#gate = gate;
+    this.#actor = actor;
+    this.#policy = policy;
+  }
+
+  async run(bundles: readonly PackedBundle[]): Promise<ImportReport> {
+    // A conflict that can be seen beforehand is answered before anything is written.
+    if (this.#policy === 'fail') for (const each of bundles) this.#demandNoConflict(each);
+    try {
+      for (const each of bundles) await this.#takeBundle(each);
+    } catch (error) {
+      await this.#undo();
+      throw error;
+    }
+    return this.#report;
+  }
+
+  #demandNoConflict({ bundle, tools }: PackedBundle): void {
+    const owner = this.#catalog.bundleBySlug(bundle.slug);
+    if (owner && owner.id !== parseUuid7(bundle.id)) throw fail('bundle.exists', { slug: bundle.slug });
+    if (!owner) return;
+    for (const { slug, version } of tools)
+      if (this.#catalog.summary(owner.id, slug, version)) throw fail('tool.exists', { slug, version });
+  }
+
+  async #takeBundle({ bundle, tools }: PackedBundle): Promise<void> {
+    const { id, ...body } = bundle;
+    const there = this.#catalog.bundle(parseUuid7(id) ?? id) ?? this.#catalog.bundleBySlug(bundle.slug);
+    if (there) this.#report.bundles.skipped++;
+    const target = there ?? (await this.#makeBundle(id, body));
+    for (const tool of tools) await this.#takeTool(target, tool);
+    // Tools enter only a bundle that is on, so a new one is switched off last.
+    if (!there && body['isEnabled'] === false)
+      await this.#gate.patchBundle(this.#actor, target.id, { isEnabled: false });
+  }
+
+  async #makeBundle(id: string, body: Record<string, unknown>): Promise<Bundle> {
+    const isEnabled = body['isEnabled'] === false ? true : body['isEnabled'];
+    const { bundle } = await this.#gate.putBundle(this.#actor, id, { ...body, isEnabled });
+    this.#made.bundles.push(bundle.id);
+    this.#report.bundles.created++;
+    return bundle;
+  }
+
+  async #takeTool(bundle: Bundle, packedTool: PackedBundle['tools'][number]): Promise<void> {
+    const { slug, version } = packedTool;
+    const key = { bundleID: bundle.id, slug, version };
+    const body = Object.fromEntries(Object.entries(packedTool).filter(([field]) => !serverFields.has(field)));
+    try {
+      await this.#gate.putTool(this.#actor, key, body);
+      this.#made.tools.push(key);
+      this.#report.tools.created++;
+    } catch (error) {
+      const isThere = error instanceof Failure && (error.code === 'tool.exists' || error.code === 'name.taken');
+      if (!isThere || this.#policy === 'fail') throw inFile(error, `${bundle.slug}/${slug} ${version}`);
+      this.#report.tools.skipped++;
+      this.#report.skipped.push(`${bundle.slug}/${slug} ${version}`);
+    }
+  }
+
+  async #undo(): Promise<void> {
+    for (const key of this.#made.tools.toReversed()) await this.#gate.deleteTool(this.#actor, key).catch(() => {});
+    for (const id of this.#made.bundles.toReversed()) await this.#gate.deleteBundle(this.#actor, id).catch(() => {});
+  }
+}
+
+/** Says which of many tools a refusal is about. */
+function inFile(error: unknown, place: string): unknown {
+  if (!(error instanceof Failure)) return error;
+  return fail(error.code, { message: `${place}: ${error.message}` }, { details: error.details, cause: error });
+}

@@ -1,0 +1,199 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { strFromU8, strToU8, unzipSync, zipSync, type Zippable } from 'fflate';
+import { oubliette, startTestServer, type TestServer } from '../support/running-server.ts';
+
+let from: TestServer;
+let to: TestServer;
+let scratch: string;
+before(async () => {
+  [from, to] = await Promise.all([startTestServer(), startTestServer()]);
+  scratch = await mkdtemp(join(tmpdir(), 'oub-exchange-'));
+});
+after(async () => {
+  await Promise.all([from.stop(), to.stop()]);
+  await rm(scratch, { recursive: true, force: true });
+});
+const cli = (server: TestServer, ...args: string[]) => oubliette(args, { env: { OUBLIETTE_HOME: server.home } });
+
+const shade = {
+  displayName: 'Shade',
+  isEnabled: true,
+  type: 'function',
+  functionImpl: { func: 'demo.foo' },
+  argSchema: { type: 'object', properties: { text: { type: 'string' } } },
+  tags: ['colour'],
+};
+const ids = { first: '0198c0de-0000-7000-8000-000000000001', off: '0198c0de-0000-7000-8000-000000000002' };
+const put = async (server: TestServer, path: string, json: object) => {
+  const response = await server.fetch(path, { method: 'PUT', json });
+  assert.ok(response.ok, await response.text());
+};
+const slugsOf = async (server: TestServer) => {
+  const { tools } = (await (
+    await server.fetch('/tools/tools?includeDisabled=true&recommendedPageSize=256')
+  ).json()) as {
+    tools: { name: string; version: string; isBuiltIn: boolean }[];
+  };
+  return tools.filter((tool) => !tool.isBuiltIn).map((tool) => `${tool.name} ${tool.version}`);
+};
+
+test('bundles travel from one server to another, and twice is once', async () => {
+  await put(from, `/tools/bundles/${ids.first}`, {
+    slug: 'first',
+    displayName: 'First',
+    isEnabled: true,
+    description: 'to travel',
+  });
+  await put(from, `/tools/bundles/${ids.off}`, { slug: 'off', displayName: 'Off', isEnabled: true });
+  await put(from, `/tools/bundles/${ids.first}/tools/shade/version/v1`, shade);
+  await put(from, `/tools/bundles/${ids.first}/tools/shade/version/v2`, { ...shade, isEnabled: false });
+  await put(from, `/tools/bundles/${ids.off}/tools/ä-ö/version/1.0`, shade);
+  await from.fetch(`/tools/bundles/${ids.off}`, { method: 'PATCH', json: { isEnabled: false } });
+
+  const file = join(scratch, 'all.zip');
+  const exported = await cli(from, 'export', '--out', file, '--json');
+  assert.equal(exported.code, 0, exported.err);
+  const names = Object.keys(unzipSync(await readFile(file))).sort();
+  assert.deepEqual(names, [
+    'first/bundle.json',
+    'first/tools/shade/v1.json',
+    'first/tools/shade/v2.json',
+    'off/bundle.json',
+    'off/tools/ä-ö/1.0.json',
+    'oubliette.json',
+  ]);
+
+  const imported = await cli(to, 'import', file, '--json');
+  assert.equal(imported.code, 0, imported.err);
+  assert.deepEqual(imported.json, {
+    bundles: { created: 2, skipped: 0 },
+    tools: { created: 3, skipped: 0 },
+    skipped: [],
+  });
+  assert.deepEqual(await slugsOf(to), await slugsOf(from));
+  const { bundles } = (await (await to.fetch(`/tools/bundles?bundleIDs=${ids.off}&includeDisabled=true`)).json()) as {
+    bundles: { isEnabled: boolean }[];
+  };
+  assert.equal(bundles[0]!.isEnabled, false, 'a bundle that was off arrives off');
+
+  const again = await cli(to, 'import', file);
+  assert.equal(again.code, 1);
+  assert.match(again.err, /exists already/);
+  const skipped = await cli(to, 'import', file, '--conflict', 'skip', '--json');
+  assert.equal(skipped.code, 1, 'a bundle that is off takes no tools, whatever the policy');
+  await to.fetch(`/tools/bundles/${ids.off}`, { method: 'PATCH', json: { isEnabled: true } });
+  const now = await cli(to, 'import', file, '--conflict', 'skip', '--json');
+  assert.deepEqual(now.json.tools, { created: 0, skipped: 3 });
+});
+
+test('one bundle alone, and no built-in ones', async () => {
+  const file = join(scratch, 'one.zip');
+  assert.equal((await cli(from, 'export', 'first', '--out', file)).code, 0);
+  assert.ok(!Object.keys(unzipSync(await readFile(file))).some((name) => name.startsWith('off/')));
+  const builtIn = await cli(from, 'export', 'demo', '--out', file);
+  assert.equal(builtIn.code, 1);
+  assert.match(builtIn.err, /cannot be exported/);
+});
+
+const importZip = (server: TestServer, files: Zippable | Uint8Array, query = '', token?: string) =>
+  server.fetch(`/tools/import${query}`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/zip' },
+    body: (files instanceof Uint8Array ? files : zipSync(files)) as Uint8Array<ArrayBuffer>,
+    token,
+  });
+const json = (value: unknown) => strToU8(JSON.stringify(value));
+const bundleFile = (id: string, slug: string) => json({ id, slug, displayName: slug, isEnabled: true });
+
+test('an import that is refused in the middle leaves nothing behind', async () => {
+  const before = await slugsOf(to);
+  const response = await importZip(to, {
+    'oubliette.json': json({ format: 1 }),
+    'half/bundle.json': bundleFile('0198c0de-0000-7000-8000-00000000000a', 'half'),
+    'half/tools/good/v1.json': json({ slug: 'good', version: 'v1', ...shade }),
+    'half/tools/worse/v1.json': json({ slug: 'worse', version: 'v1', ...shade, colour: 'unknown field' }),
+  });
+  assert.equal(response.status, 400);
+  const { error } = (await response.json()) as { error: { code: string; message: string } };
+  assert.equal(error.code, 'request.invalid');
+  assert.match(error.message, /half\/worse v1: .*colour/);
+  assert.deepEqual(await slugsOf(to), before);
+  const { bundles } = (await (await to.fetch('/tools/bundles?includeDisabled=true&pageSize=256')).json()) as {
+    bundles: { slug: string }[];
+  };
+  assert.ok(!bundles.some((bundle) => bundle.slug === 'half'));
+});
+
+test('what the server owns cannot be brought along', async () => {
+  const id = '0198c0de-0000-7000-8000-00000000000b';
+  const response = await importZip(to, {
+    'oubliette.json': json({ format: 1 }),
+    'claims/bundle.json': bundleFile(id, 'claims'),
+    'claims/tools/x/v1.json': json({
+      slug: 'x',
+      version: 'v1',
+      ...shade,
+      id: 'mine',
+      isBuiltIn: true,
+      createdAt: '1999-01-01T00:00:00Z',
+      name: 'run',
+    }),
+  });
+  assert.equal(response.status, 200, await response.clone().text());
+  const tool = (await (await to.fetch(`/tools/bundles/${id}/tools/x/version/v1`)).json()) as Record<string, unknown>;
+  assert.equal(tool['isBuiltIn'], false);
+  assert.equal(tool['name'], 'claims_x');
+  assert.notEqual(tool['id'], 'mine');
+  assert.doesNotMatch(String(tool['createdAt']), /^1999/);
+  const takenSlug = await importZip(to, {
+    'oubliette.json': json({ format: 1 }),
+    'demo/bundle.json': bundleFile('0198c0de-0000-7000-8000-00000000000c', 'demo'),
+  });
+  assert.equal(takenSlug.status, 409);
+});
+
+test('garbage, bombs and climbing paths are a clear 400, and only an admin may import', async () => {
+  const good = { 'oubliette.json': json({ format: 1 }) };
+  const bad: (Zippable | Uint8Array)[] = [
+    strToU8('PK nonsense'),
+    { ...good, '../../evil': strToU8('x') },
+    { ...good, 'x/bundle.json': new Uint8Array(32 * 2 ** 20) },
+  ];
+  for (const files of bad) {
+    const response = await importZip(to, files);
+    assert.equal(response.status, 400);
+    assert.equal(((await response.json()) as { error: { code: string } }).error.code, 'import.invalid');
+  }
+  assert.equal((await importZip(to, good, '?conflict=overwrite')).status, 400);
+  assert.equal((await to.fetch('/tools/import', { method: 'POST', json: {} })).status, 415);
+  assert.equal((await to.fetch('/tools/import')).status, 405);
+  const { token } = (await cli(to, 'token', 'create', '--name', 'w', '--scope', 'write', '--json')).json;
+  assert.equal((await importZip(to, good, '', token)).status, 403);
+  assert.equal(
+    (await to.fetch('/tools/bundles/x', { method: 'PUT', headers: { 'content-type': 'application/zip' }, body: 'x' }))
+      .status,
+    415,
+  );
+  const unreadable = join(scratch, 'readme.txt');
+  await writeFile(unreadable, 'not a zip');
+  assert.equal((await cli(to, 'import', unreadable)).code, 1);
+  assert.equal((await cli(to, 'import', join(scratch, 'missing.zip'))).code, 2);
+});
+
+test('an export of a narrowed token holds only what it reaches', async () => {
+  const { token } = (
+    await cli(from, 'token', 'create', '--name', 'n', '--scope', 'read', '--bundle', 'first', '--json')
+  ).json;
+  const response = await from.fetch('/tools/export', { token });
+  const files = unzipSync(new Uint8Array(await response.arrayBuffer()));
+  assert.deepEqual(
+    Object.keys(files).filter((name) => name.endsWith('bundle.json')),
+    ['first/bundle.json'],
+  );
+  assert.equal(JSON.parse(strFromU8(files['first/tools/shade/v1.json']!)).displayName, 'Shade');
+  assert.equal((await from.fetch(`/tools/export?bundleIDs=${ids.off}`, { token })).status, 404);
+});
