@@ -155,7 +155,7 @@ export function callGate({ catalog, views, observe, settings, keepLarge }: CallG
       const message = errorText(result);
       return { ok: false, error: { code: 'tool.failed', message, retryable: false }, result };
     }
-    if (view.outputSchema !== undefined) {
+    if (view.outputSchema !== undefined && !result.isEmpty) {
       const checked = compileSchema(view.outputSchema).check(value, '/value');
       if (!checked.ok) throw fail('output.invalid', { tool: view.name, reason: reasonOf(checked.errors) });
     }

@@ -14,6 +14,8 @@ export interface ToolResult {
   content?: ContentBlock[];
   structured?: Record<string, unknown>;
   isError?: boolean;
+  /** The author chose to answer this error as null: it is not held against outputSchema. */
+  isEmpty?: boolean;
   /** Opaque `_meta` of a proxied answer, passed on to MCP clients. */
   meta?: Record<string, unknown>;
 }

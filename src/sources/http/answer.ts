@@ -1,0 +1,160 @@
+import { fail, type HttpImpl, type ToolResult } from '../../schema/index.ts';
+import { itemReader, streamKind } from './answer-stream.ts';
+import type { DialAnswer } from './dialler.ts';
+import { readBody, readBytes } from './read-body.ts';
+import { compileSelect } from './select.ts';
+
+/** How a tool wants its answers read, compiled once. */
+export interface AnswerPlan {
+  isSuccess(status: number): boolean;
+  errorMode: 'fail' | 'empty';
+  /** Reads a successful answer to its end; items of a stream are told as they come. */
+  read(
+    answer: DialAnswer,
+    limits: { tool: string; maxBytes: number },
+    onItem: (text: string) => void,
+  ): Promise<ToolResult>;
+}
+
+/** Keeps bytes and says where; without it they stay in the answer. */
+export type KeepBlob = (bytes: Uint8Array, mimeType: string) => Promise<{ blob_id: string; size: number }>;
+
+type Encoding = 'json' | 'text' | undefined;
+
+/** Compiles `httpImpl.response`; throws TemplateProblem when `select` is none. */
+export function compileAnswer(response: HttpImpl['response'] = {}, keepBlob?: KeepBlob): AnswerPlan {
+  const codes = response.successCodes?.length ? new Set(response.successCodes) : undefined;
+  const select = compileSelect(response.select);
+  const isSelecting = response.select !== undefined && response.select !== '';
+  const pick = (value: unknown): ToolResult => {
+    try {
+      return { value: select(value) };
+    } catch (error) {
+      throw fail('tool.failed', { reason: `select could not be applied to the answer: ${(error as Error).message}` });
+    }
+  };
+  return {
+    isSuccess: (status) => codes?.has(status) ?? (status >= 200 && status < 300),
+    errorMode: response.errorMode ?? 'fail',
+    async read(answer, { tool, maxBytes }, onItem) {
+      const contentType = String(answer.headers['content-type'] ?? '');
+      const kind = streamKind(contentType);
+      if (kind) return pick(await readItems(answer, kind, response.encoding, { tool, maxBytes }, onItem));
+      const bytes = await readBytes(answer, maxBytes, tool);
+      if (bytes.length === 0) return pick(null);
+      if (isBinary(contentType) && response.encoding === undefined && !isSelecting)
+        return binary(bytes, contentType, answer.url, keepBlob);
+      return pick(
+        parse(decode(bytes, contentType), response.encoding ?? (isSelecting ? 'json' : undefined), contentType, tool),
+      );
+    },
+  };
+}
+
+async function readItems(
+  answer: DialAnswer,
+  kind: 'events' | 'lines',
+  encoding: Encoding,
+  { tool, maxBytes }: { tool: string; maxBytes: number },
+  onItem: (text: string) => void,
+): Promise<unknown> {
+  const items: unknown[] = [];
+  const reader = itemReader(kind, (text) => {
+    items.push(encoding === 'text' ? text : jsonOrText(text));
+    onItem(text);
+  });
+  await readBody(answer, maxBytes, tool, (chunk) => reader.push(chunk));
+  reader.end();
+  return encoding === 'text' ? items.join('\n') : items;
+}
+
+/** Deeper than any answer that means something; what comes after us walks values by recursion. */
+const maxNesting = 500;
+
+function parse(text: string, encoding: Encoding, contentType: string, tool: string): unknown {
+  if (encoding === 'text') return text;
+  if (text.trim() === '') return null;
+  const isJson = encoding === 'json' || /[/+]json\b/i.test(contentType);
+  if (!isJson && contentType !== '' && !/^\s*[[{]/.test(text)) return text;
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    if (!isJson) return text;
+    throw fail('tool.failed', {
+      reason: `The answer is no valid JSON (${contentType || 'no content type'}): ${(error as Error).message.slice(0, 200)}`,
+    });
+  }
+  if (nesting(text) > maxNesting)
+    throw fail('tool.failed', { reason: `The answer of ${tool} is nested more than ${maxNesting} levels deep.` });
+  return value;
+}
+
+/** How deep lists and objects are nested. */
+function nesting(text: string): number {
+  let depth = 0;
+  let deepest = 0;
+  let isString = false;
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (isString) {
+      if (code === 92) at++;
+      else if (code === 34) isString = false;
+    } else if (code === 34) isString = true;
+    else if (code === 91 || code === 123) deepest = Math.max(deepest, ++depth);
+    else if (code === 93 || code === 125) depth--;
+  }
+  return deepest;
+}
+
+function jsonOrText(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return text;
+  }
+}
+
+function decode(bytes: Buffer, contentType: string): string {
+  const charset = /charset\s*=\s*"?([\w.:-]+)/i.exec(contentType)?.[1];
+  if (charset === undefined || /^utf-?8$/i.test(charset)) return stripMark(bytes.toString('utf8'));
+  try {
+    return new TextDecoder(charset).decode(bytes);
+  } catch {
+    return bytes.toString('utf8');
+  }
+}
+
+const stripMark = (text: string): string => (text.charCodeAt(0) === 0xfeff ? text.slice(1) : text);
+
+function isBinary(contentType: string): boolean {
+  const type = contentType.split(';')[0]?.trim().toLowerCase() ?? '';
+  if (/^(image|audio|video|font)\//.test(type)) return type !== 'image/svg+xml';
+  return [
+    'application/octet-stream',
+    'application/pdf',
+    'application/zip',
+    'application/gzip',
+    'application/x-tar',
+  ].includes(type);
+}
+
+async function binary(
+  bytes: Buffer,
+  contentType: string,
+  url: URL,
+  keepBlob: KeepBlob | undefined,
+): Promise<ToolResult> {
+  const mimeType = contentType.split(';')[0]?.trim() ?? '';
+  const data = bytes.toString('base64');
+  const kind = mimeType.startsWith('image/') ? 'image' : mimeType.startsWith('audio/') ? 'audio' : undefined;
+  const block = kind
+    ? ({ type: kind, data, mimeType } as const)
+    : ({ type: 'resource', resource: { uri: url.origin + url.pathname, mimeType, blob: data } } as const);
+  if (!keepBlob) return { value: { content: [block] }, content: [block] };
+  const kept = { mimeType, ...(await keepBlob(bytes, mimeType)) };
+  const shown = kind
+    ? { type: kind, ...kept }
+    : { type: 'resource', resource: { uri: url.origin + url.pathname, ...kept } };
+  return { value: { content: [shown] }, content: [block] };
+}

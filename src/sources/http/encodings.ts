@@ -1,0 +1,41 @@
+import { asText, TemplateProblem } from './template.ts';
+
+/** A value as part of one path segment; a list becomes `a,b`. */
+export function forPath(value: unknown): string {
+  return Array.isArray(value)
+    ? value.map((each) => encodeURIComponent(asText(each))).join(',')
+    : encodeURIComponent(asText(value));
+}
+
+/** A value inside a query or a form. */
+export function forQuery(value: unknown): string {
+  return encodeURIComponent(asText(value));
+}
+
+/** A value inside a header; a list becomes `a, b`. Line breaks and what a header cannot carry are refused. */
+export function forHeader(value: unknown): string {
+  const text = Array.isArray(value) ? value.map(asText).join(', ') : asText(value);
+  if (/[\r\n\0]/.test(text)) throw new TemplateProblem('a value for a header holds a line break, which is refused');
+  if (/[^\t\x20-\x7e\x80-\xff]/.test(text))
+    throw new TemplateProblem('a value for a header holds a character that headers cannot carry');
+  return text;
+}
+
+/** A value inside a text that is JSON: `inString` says whether the placeholder stands between quotes. */
+export function forJsonText(value: unknown, inString: boolean): string {
+  return inString ? JSON.stringify(asText(value)).slice(1, -1) : JSON.stringify(value);
+}
+
+/** A value inside XML, between tags or inside an attribute. */
+export function forXml(value: unknown): string {
+  return asText(value).replace(/[&<>"']/g, (each) => `&#${each.charCodeAt(0)};`);
+}
+
+const dotSegment = /^(\.|%2e){1,2}$/i;
+
+/** A value that is `..` would climb out of the path the author wrote. */
+export function refuseDotSegments(path: string): void {
+  for (const segment of path.split('/'))
+    if (dotSegment.test(segment))
+      throw new TemplateProblem(`a value would make the path segment ${segment}, which is refused`);
+}

@@ -1,0 +1,194 @@
+import type { HttpAuth, HttpImpl, JsonSchema } from '../../schema/index.ts';
+import { compileAuth, type AuthPlan } from './auth.ts';
+import { compileBody, compileValue, type BodyTemplate } from './body-template.ts';
+import { forHeader, forQuery } from './encodings.ts';
+import {
+  declaredNames,
+  fillText,
+  loneRef,
+  parseTemplate,
+  refsOf,
+  resolveRef,
+  TemplateProblem,
+  type Ref,
+  type Template,
+  type Values,
+} from './template.ts';
+import { compileUrl, fillUrl, type UrlPlan } from './url-template.ts';
+
+/** A request ready to be sent. */
+export interface BuiltRequest {
+  method: string;
+  /** Whole, with the query. */
+  url: string;
+  headers: Record<string, string>;
+  body: string | null;
+}
+
+/** A tool's request, compiled once: filling it touches no parser. */
+export interface RequestPlan {
+  method: string;
+  /** Scheme, host and port: no placeholder can change them. */
+  origin: string;
+  isIdempotent: boolean;
+  /** Secrets that this request carries. */
+  ownSecretNames: readonly string[];
+  /** Secrets that go to the token server instead. */
+  tokenSecretNames: readonly string[];
+  auth: AuthPlan | undefined;
+  /** Headers that must not follow a redirect to another origin, lower case. */
+  credentialHeaders: readonly string[];
+  hasSecretBody: boolean;
+  /** Fills everything but what needs a token. Throws MissingValue or TemplateProblem. */
+  build(values: Values): BuiltRequest;
+}
+
+const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
+const idempotent = new Set(['GET', 'HEAD', 'PUT', 'DELETE', 'OPTIONS']);
+const token = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
+/** The connection's own headers: set by us or not at all. */
+const ownHeaders = new Set([
+  'host',
+  'content-length',
+  'transfer-encoding',
+  'connection',
+  'keep-alive',
+  'upgrade',
+  'te',
+  'trailer',
+  'expect',
+  'proxy-authorization',
+  'proxy-connection',
+]);
+
+/** Compiles `httpImpl.request`; throws TemplateProblem with a message that starts with the field it is about. */
+export function compileRequest(request: HttpImpl['request'], argSchema: JsonSchema | undefined): RequestPlan {
+  const declared = declaredNames(argSchema);
+  const method = request.method.toUpperCase();
+  if (!methods.includes(method))
+    throw new TemplateProblem(`method ${shown(request.method)} is not known. Use one of ${methods.join(', ')}`);
+  const url = named('urlTemplate', () => compileUrl(request.urlTemplate, declared));
+  const query = Object.entries(request.query ?? {}).map(([name, value]) =>
+    named(`query.${name}`, () => compileQuery(name, value, declared)),
+  );
+  const headers = Object.entries(request.headers ?? {}).map(([name, value]) =>
+    named(`headers.${name}`, () => compileHeader(name, value, declared)),
+  );
+  const contentType = Object.entries(request.headers ?? {}).find(
+    ([name]) => name.toLowerCase() === 'content-type',
+  )?.[1];
+  const body =
+    request.body === undefined || request.body === null
+      ? undefined
+      : named('body', () => compileBody(request.body, contentType, declared));
+  const auth = request.auth && named('auth', () => compileAuth(request.auth as HttpAuth, declared));
+  const refs = [
+    ...url.refs,
+    ...query.flatMap((each) => each.refs),
+    ...headers.flatMap((each) => [...refsOf(each.template)]),
+    ...(body?.refs ?? []),
+    ...(auth && !auth.client ? auth.refs : []),
+  ];
+  return {
+    method,
+    origin: url.origin,
+    isIdempotent: idempotent.has(method),
+    ownSecretNames: [...new Set(secretsOf(refs))],
+    tokenSecretNames: auth?.client ? [...new Set(secretsOf(auth.refs))] : [],
+    auth,
+    credentialHeaders: headers
+      .filter((each) => secretsOf(refsOf(each.template)).length > 0)
+      .map((each) => each.name.toLowerCase()),
+    hasSecretBody: secretsOf(body?.refs ?? []).length > 0,
+    build: (values) => buildRequest({ method, url, query, headers, body }, values),
+  };
+}
+
+const secretsOf = (refs: Iterable<Ref>): string[] =>
+  [...refs].flatMap((ref) => (ref.kind === 'secret' ? [ref.name] : []));
+
+interface QueryPlan {
+  refs: Ref[];
+  /** `name=value` pairs, encoded. */
+  fill(values: Values): string[];
+}
+
+function compileQuery(name: string, value: unknown, declared: ReadonlySet<string>): QueryPlan {
+  const key = forQuery(name);
+  if (Array.isArray(value)) {
+    const items = value.map((each) => compileQuery(name, each, declared));
+    return { refs: items.flatMap((each) => each.refs), fill: (values) => items.flatMap((each) => each.fill(values)) };
+  }
+  const refs: Ref[] = [];
+  if (typeof value === 'string') {
+    const template = parseTemplate(value, declared);
+    refs.push(...refsOf(template));
+    const lone = loneRef(template);
+    if (!lone)
+      return {
+        refs,
+        fill: (values) =>
+          ((text) => (text === undefined ? [] : [`${key}=${forQuery(text)}`]))(
+            fillText(template, values, (each) => String(each)),
+          ),
+      };
+    return { refs, fill: (values) => pairs(key, resolveRef(lone, values)) };
+  }
+  const node = compileValue(value, declared, refs);
+  return { refs, fill: (values) => pairs(key, node(values)) };
+}
+
+function pairs(key: string, value: unknown): string[] {
+  if (value === undefined || value === null) return [];
+  return Array.isArray(value) ? value.map((each) => `${key}=${forQuery(each)}`) : [`${key}=${forQuery(value)}`];
+}
+
+interface HeaderPlan {
+  name: string;
+  template: Template;
+}
+
+function compileHeader(name: string, value: string, declared: ReadonlySet<string>): HeaderPlan {
+  checkHeaderName(name);
+  const template = parseTemplate(value, declared);
+  for (const part of template) if (typeof part === 'string') forHeader(part);
+  return { name, template };
+}
+
+/** Throws TemplateProblem for what is no header name, or one that only the connection may set. */
+export function checkHeaderName(name: string): void {
+  if (!token.test(name)) throw new TemplateProblem(`${shown(name)} is no valid header name`);
+  if (ownHeaders.has(name.toLowerCase())) throw new TemplateProblem(`the header ${name} cannot be set by a tool`);
+}
+
+interface Parts {
+  method: string;
+  url: UrlPlan;
+  query: QueryPlan[];
+  headers: HeaderPlan[];
+  body: BodyTemplate | undefined;
+}
+
+function buildRequest({ method, url, query, headers, body }: Parts, values: Values): BuiltRequest {
+  const search = query.flatMap((each) => each.fill(values));
+  const filled: Record<string, string> = {};
+  for (const { name, template } of headers) {
+    const text = fillText(template, values, forHeader);
+    if (text !== undefined) filled[name.toLowerCase()] = text.trim();
+  }
+  const sent = body?.fill(values);
+  if (sent) filled['content-type'] = sent.contentType;
+  return { method, url: fillUrl(url, values, search), headers: filled, body: sent?.body ?? null };
+}
+
+/** Puts the field's name in front of what is wrong with it. */
+function named<T>(field: string, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    if (error instanceof TemplateProblem) throw new TemplateProblem(`${field}: ${error.message}`);
+    throw error;
+  }
+}
+
+const shown = (text: string): string => JSON.stringify(text.length > 80 ? `${text.slice(0, 80)}...` : text);

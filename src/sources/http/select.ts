@@ -1,0 +1,36 @@
+import { compile, TreeInterpreter } from '@jmespath-community/jmespath';
+import { TemplateProblem } from './template.ts';
+
+/** Picks a part of an answer. */
+export type Select = (value: unknown) => unknown;
+
+const maxLength = 4_096;
+
+/** Compiles `response.select`: starting with `/` a JSON Pointer, else JMESPath. What is not there is null. */
+export function compileSelect(text: string | undefined): Select {
+  if (text === undefined || text === '') return (value) => value;
+  if (text.length > maxLength) throw new TemplateProblem(`select is longer than ${maxLength} characters`);
+  if (text.startsWith('/')) return pointer(text);
+  try {
+    const expression = compile(text);
+    return (value) => TreeInterpreter.search(expression, value as never) ?? null;
+  } catch (error) {
+    throw new TemplateProblem(`select is neither a JSON Pointer nor JMESPath: ${(error as Error).message}`);
+  }
+}
+
+function pointer(text: string): Select {
+  if (/~(?![01])/.test(text)) throw new TemplateProblem('select is no JSON Pointer: ~ must be followed by 0 or 1');
+  const steps = text
+    .slice(1)
+    .split('/')
+    .map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'));
+  return (value) => {
+    let found = value;
+    for (const step of steps) {
+      if (typeof found !== 'object' || found === null || !Object.hasOwn(found, step)) return null;
+      found = (found as Record<string, unknown>)[step];
+    }
+    return found ?? null;
+  };
+}
