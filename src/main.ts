@@ -13,10 +13,10 @@ import { cookieOf, signInUrl, webActor, webRoutes } from './doors/web/index.ts';
 import { packageRoot, webAppFolder } from './entry.ts';
 import { callGate, catalogGate, exchange, lists, ToolViews, type Sources } from './gate/index.ts';
 import { fail, type BuiltInBundle } from './schema/index.ts';
-import { Database, homeKeys, openBlobs, openHome, replaceFile, sqliteSecrets, sqliteSignIns, sqliteTokens } from './store/index.ts';
+import { Database, homeKeys, openBlobs, openHome, replaceFile, redactor, sqliteSecrets, sqliteSignIns, sqliteTokens } from './store/index.ts';
 import { plainObserver } from './observe/index.ts';
 import { demoTools, functionSource, FunctionRegistry } from './sources/builtin/index.ts';
-import { dialler } from './sources/http/index.ts';
+import { dialler, httpSource, secretTools } from './sources/http/index.ts';
 import { mcpServers, serverTools } from './sources/mcp/index.ts';
 
 export interface ServerOptions {
@@ -66,7 +66,12 @@ async function build(options: ServerOptions, closers: (() => Promise<void> | voi
   const cookieName = `oubliette_${keyFor('web cookie').toString('hex', 0, 4)}`;
 
   const secrets = await sqliteSecrets(db, join(home.root, 'secret.key'));
+  const hide = redactor(secrets);
   const blobs = await openBlobs(db, home.blobs);
+  const keepBlob = async (owner: string, bytes: Uint8Array, mime: string): Promise<{ blob_id: string; size: number }> => {
+    const { id, size } = await blobs.put(owner, Readable.from([bytes]), { maxBytes: bytes.length, mime });
+    return { blob_id: id, size };
+  };
   const net = dialler({ settings });
   closers.push(() => net.close());
   const servers = await mcpServers({
@@ -76,16 +81,14 @@ async function build(options: ServerOptions, closers: (() => Promise<void> | voi
     log: observe.log,
     fillIn: (text) => secrets.fill(text),
     fetchFor: (url) => net.webFetch({ allow: [new URL(url).host] }),
-    keepBlob: async (owner, bytes, mime) => {
-      const { id, size } = await blobs.put(owner, Readable.from([bytes]), { maxBytes: bytes.length, mime });
-      return { blob_id: id, size };
-    },
+    keepBlob,
   });
   closers.push(() => servers.close());
 
-  const builtIns: BuiltInBundle[] = [tokenTools(auth), settingsTools(config), demoTools(), serverTools({ servers, config })];
+  const builtIns: BuiltInBundle[] = [tokenTools(auth), settingsTools(config), demoTools(), secretTools(secrets), serverTools({ servers, config })];
   const functions = new FunctionRegistry().add(...builtIns);
-  const sources: Sources = { function: functionSource(functions), mcp: servers.source };
+  const http = httpSource({ dialler: net, secrets, redactor: hide, keepBlob });
+  const sources: Sources = { function: functionSource(functions), http, mcp: servers.source };
   const catalog = await Catalog.open({
     home,
     db,
@@ -101,6 +104,7 @@ async function build(options: ServerOptions, closers: (() => Promise<void> | voi
     views,
     observe,
     settings,
+    redact: hide,
     keepLarge: async (_, __, text) => {
       throw fail('response.too_large', { tool: 'the tool', limit: text.length });
     },
@@ -120,7 +124,7 @@ async function build(options: ServerOptions, closers: (() => Promise<void> | voi
     const cookie = bearer === undefined ? cookieOf(request, cookieName) : undefined;
     return cookie ? webActor(request, cookie, browsers) : auth.authenticate(bearer, isCli(request) ? 'cli' : 'rest');
   };
-  const app = await httpServer({ settings, version, log: observe.log, redact: (text) => text });
+  const app = await httpServer({ settings, version, log: observe.log, redact: (text) => hide.text(text) });
   const changes = catalogGate(catalog, views, sources);
   restRoutes(app, {
     authenticate,

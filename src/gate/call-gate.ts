@@ -31,6 +31,8 @@ export interface CallGateDeps {
   observe: Observer;
   settings: () => Settings;
   keepLarge: KeepLarge;
+  /** Takes secrets out of whatever leaves through any door. */
+  redact: { text(text: string): string; value<T>(value: T): T };
 }
 
 const storedTimeoutMs = 60_000;
@@ -39,7 +41,7 @@ const maxAnswerBytes = 4 * 1024 * 1024;
 const maxInnerBytes = 16 * 1024 * 1024;
 
 /** Every call of every door and every program goes through `call`, one by one, under its own name. */
-export function callGate({ catalog, views, observe, settings, keepLarge }: CallGateDeps): Gate {
+export function callGate({ catalog, views, observe, settings, keepLarge, redact }: CallGateDeps): Gate {
   const rate = new RateLimit();
   const listeners = new Set<() => void>();
   catalog.onChange(() => listeners.forEach((listener) => listener()));
@@ -81,7 +83,7 @@ export function callGate({ catalog, views, observe, settings, keepLarge }: CallG
       if (perMinute !== undefined) rate.take(seen.view.id, seen.view.name, perMinute);
     } catch (error) {
       await begun.record(asFailure(error).code, 0, false);
-      throw error;
+      throw hide(error);
     }
     return dispatch(actor, seen, checked, { ...options, requestId }, begun);
   };
@@ -102,7 +104,7 @@ export function callGate({ catalog, views, observe, settings, keepLarge }: CallG
     if (options.signal?.aborted) cancel();
     try {
       const inner = innerCall(actor, view, options, deadline.signal);
-      const result = await orAborted(seen.source!.run(view, args, inner), deadline.signal);
+      const result = redact.value(await orAborted(seen.source!.run(view, args, inner), deadline.signal));
       const outcome = await settle(actor, seen, result, options);
       await begun.record(outcome.ok ? 'ok' : (outcome.error.code as Failure['code']), sizeOf(outcome), true);
       return outcome;
@@ -110,8 +112,9 @@ export function callGate({ catalog, views, observe, settings, keepLarge }: CallG
       const failure = failureOf(error, seen);
       if (failure.code === 'server.internal') observe.log.error({ err: error, tool: view.name }, 'a tool broke');
       await begun.record(failure.code, 0, true);
-      if (!isDispatchCode(failure.code) && failure.code !== 'host.not_allowed') throw failure;
-      return { ok: false, error: { code: failure.code, message: failure.message, retryable: failure.retryable } };
+      if (!isDispatchCode(failure.code) && failure.code !== 'host.not_allowed') throw hide(failure);
+      const message = redact.text(failure.message);
+      return { ok: false, error: { code: failure.code, message, retryable: failure.retryable } };
     } finally {
       clearTimeout(timer);
       options.signal?.removeEventListener('abort', cancel);
@@ -136,17 +139,24 @@ export function callGate({ catalog, views, observe, settings, keepLarge }: CallG
         signal: inner.signal ?? signal,
         parent: options.requestId,
       }),
-    progress: (progress) => options.onProgress?.(progress),
+    progress: (progress) => options.onProgress?.(redact.value(progress)),
     log: (level, message, fields = {}) => {
       observe.log[level]({ ...fields, tool: tool.name, requestId: options.requestId }, message);
-      options.onLog?.({ level, logger: tool.name, data: message });
+      options.onLog?.({ level, logger: tool.name, data: redact.text(message) });
     },
-    relayLog: (entry) => options.onLog?.(entry),
+    relayLog: (entry) => options.onLog?.(redact.value(entry)),
     askClient: async (method, params) => {
       if (!options.onClientRequest) throw fail('not_supported', { what: `${method} (nobody is there to answer it)` });
       return options.onClientRequest(method, params, signal);
     },
   });
+
+  const hide = (error: unknown): unknown => {
+    if (!(error instanceof Failure)) return error;
+    const [message, details] = [redact.text(error.message), redact.value(error.details)];
+    if (message === error.message && details === error.details) return error;
+    return fail(error.code, { message }, { details, retryable: error.retryable });
+  };
 
   /** Checks and bounds what came back. */
   const settle = async (actor: Actor, { view }: Seen, result: ToolResult, options: CallOptions): Promise<Outcome> => {

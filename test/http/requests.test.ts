@@ -8,7 +8,9 @@ import { hasCode, openBench, testServer, type Bench, type TestServer } from './t
 let server: TestServer;
 let bench: Bench;
 before(async () => {
-  server = await testServer((_, response) => response.writeHead(200, { 'content-type': 'application/json' }).end('{"ok":1}'));
+  server = await testServer((_, response) =>
+    response.writeHead(200, { 'content-type': 'application/json' }).end('{"ok":1}'),
+  );
   bench = await openBench([server.host]);
 });
 after(async () => {
@@ -18,25 +20,48 @@ after(async () => {
 beforeEach(() => void server.seen.splice(0));
 
 const last = () => server.seen.at(-1)!;
-const get = (urlTemplate: string, more: Partial<HttpImpl['request']> = {}): HttpImpl['request'] => ({ method: 'GET', urlTemplate: server.url + urlTemplate, ...more });
+const get = (urlTemplate: string, more: Partial<HttpImpl['request']> = {}): HttpImpl['request'] => ({
+  method: 'GET',
+  urlTemplate: server.url + urlTemplate,
+  ...more,
+});
 
 test('values are encoded for the path, the query and the header they stand in', async () => {
   const nasty = 'a/b?c=d&e#f %2f ü';
-  await bench.run(get('/x/${v}/y?q=${v}', { query: { r: '${v}', fixed: 'a b' }, headers: { 'X-V': '${h}' } }), { v: nasty, h: 'plain é' });
+  await bench.run(get('/x/${v}/y?q=${v}', { query: { r: '${v}', fixed: 'a b' }, headers: { 'X-V': '${h}' } }), {
+    v: nasty,
+    h: 'plain é',
+  });
   const url = new URL(last().url, server.url);
   assert.equal(url.pathname, `/x/${encodeURIComponent(nasty)}/y`);
-  assert.deepEqual([...url.searchParams], [['q', nasty], ['r', nasty], ['fixed', 'a b']]);
+  assert.deepEqual(
+    [...url.searchParams],
+    [
+      ['q', nasty],
+      ['r', nasty],
+      ['fixed', 'a b'],
+    ],
+  );
   assert.equal(last().headers['x-v'], 'plain é');
 });
 
 test('whatever the value, the server reads back exactly that value from path and query', async () => {
   await fc.assert(
-    fc.asyncProperty(fc.string({ unit: 'grapheme', minLength: 1 }).filter((each) => each !== '.' && each !== '..'), async (value) => {
-      await bench.run(get('/p/${v}?a=${v}', { query: { b: '${v}' } }), { v: value });
-      const [path = '', search = ''] = last().url.split('?');
-      assert.equal(decodeURIComponent(path.slice(3)), value);
-      assert.deepEqual([...new URLSearchParams(search)], [['a', value], ['b', value]]);
-    }),
+    fc.asyncProperty(
+      fc.string({ unit: 'grapheme', minLength: 1 }).filter((each) => each !== '.' && each !== '..'),
+      async (value) => {
+        await bench.run(get('/p/${v}?a=${v}', { query: { b: '${v}' } }), { v: value });
+        const [path = '', search = ''] = last().url.split('?');
+        assert.equal(decodeURIComponent(path.slice(3)), value);
+        assert.deepEqual(
+          [...new URLSearchParams(search)],
+          [
+            ['a', value],
+            ['b', value],
+          ],
+        );
+      },
+    ),
     { numRuns: 200 },
   );
 });
@@ -52,7 +77,11 @@ test('a value cannot climb out of its path segment', async () => {
 
 test('a missing optional value leaves its query and header out, a missing one in the path is an error before sending', async () => {
   const argSchema = { type: 'object', properties: { a: {}, b: {} } };
-  await bench.run(get('/x?one=${a}&two=2', { query: { three: '${a}', four: 'x${b}' }, headers: { 'x-a': '${a}', 'x-c': 'c' } }), { b: null }, { argSchema });
+  await bench.run(
+    get('/x?one=${a}&two=2', { query: { three: '${a}', four: 'x${b}' }, headers: { 'x-a': '${a}', 'x-c': 'c' } }),
+    { b: null },
+    { argSchema },
+  );
   assert.equal(last().url, '/x?two=2');
   assert.deepEqual([last().headers['x-a'], last().headers['x-c']], [undefined, 'c']);
   await assert.rejects(bench.run(get('/x/${a}'), {}, { argSchema }), hasCode('tool.failed', /\$\{a\}/));
@@ -61,31 +90,79 @@ test('a missing optional value leaves its query and header out, a missing one in
 
 test('line breaks never reach a header', async () => {
   for (const value of ['a\r\nX-Evil: 1', 'a\nb', 'a\rb', 'a\0b', '漢'])
-    await assert.rejects(bench.run(get('/', { headers: { 'x-v': '${v}' } }), { v: value }), hasCode('tool.failed', /header/), JSON.stringify(value));
-  for (const auth of [{ type: 'bearer', value: '${v}' }, { type: 'apiKey', in: 'header', name: 'x-k', value: '${v}' }, { type: 'apiKey', in: 'header', name: '${v}', value: 'x' }] as const)
+    await assert.rejects(
+      bench.run(get('/', { headers: { 'x-v': '${v}' } }), { v: value }),
+      hasCode('tool.failed', /header/),
+      JSON.stringify(value),
+    );
+  for (const auth of [
+    { type: 'bearer', value: '${v}' },
+    { type: 'apiKey', in: 'header', name: 'x-k', value: '${v}' },
+    { type: 'apiKey', in: 'header', name: '${v}', value: 'x' },
+  ] as const)
     await assert.rejects(bench.run(get('/', { auth }), { v: 'a\r\nX-Evil: 1' }), hasCode('tool.failed'));
   assert.equal(server.seen.length, 0);
 });
 
 test('a placeholder alone keeps its type in a JSON body, others become text', async () => {
-  const body = { n: '${n}', list: '${l}', nested: { flag: '${f}', text: 'n=${n} l=${l[1].x}' }, nothing: '${nil}', gone: '${gone}', items: ['${gone}', '${n}'], literal: '$${n}', plain: 3 };
+  const body = {
+    n: '${n}',
+    list: '${l}',
+    nested: { flag: '${f}', text: 'n=${n} l=${l[1].x}' },
+    nothing: '${nil}',
+    gone: '${gone}',
+    items: ['${gone}', '${n}'],
+    literal: '$${n}',
+    plain: 3,
+  };
   const args = { n: 1.5, l: ['a', { x: 'deep' }], f: false, nil: null };
-  await bench.run({ method: 'POST', urlTemplate: `${server.url}/`, body }, args, { argSchema: { properties: { n: {}, l: {}, f: {}, nil: {}, gone: {} } } });
-  assert.deepEqual(JSON.parse(last().body), { n: 1.5, list: ['a', { x: 'deep' }], nested: { flag: false, text: 'n=1.5 l=deep' }, nothing: null, items: [1.5], literal: '${n}', plain: 3 });
+  await bench.run({ method: 'POST', urlTemplate: `${server.url}/`, body }, args, {
+    argSchema: { properties: { n: {}, l: {}, f: {}, nil: {}, gone: {} } },
+  });
+  assert.deepEqual(JSON.parse(last().body), {
+    n: 1.5,
+    list: ['a', { x: 'deep' }],
+    nested: { flag: false, text: 'n=1.5 l=deep' },
+    nothing: null,
+    items: [1.5],
+    literal: '${n}',
+    plain: 3,
+  });
   assert.equal(last().headers['content-type'], 'application/json');
 });
 
 test('a body that is text is sent as text, and values are encoded for what the content type says it is', async () => {
   const send = (body: unknown, contentType: string | undefined, args: Record<string, unknown>) =>
-    bench.run({ method: 'POST', urlTemplate: `${server.url}/`, body, ...(contentType && { headers: { 'Content-Type': contentType } }) }, args);
+    bench.run(
+      {
+        method: 'POST',
+        urlTemplate: `${server.url}/`,
+        body,
+        ...(contentType && { headers: { 'Content-Type': contentType } }),
+      },
+      args,
+    );
   await send('hello ${v}', undefined, { v: '"you"' });
   assert.deepEqual([last().body, last().headers['content-type']], ['hello "you"', 'text/plain; charset=utf-8']);
   await send('{"q":"${v}","n":${n}}', 'application/json', { v: '","admin":"x', n: [1] });
   assert.deepEqual(JSON.parse(last().body), { q: '","admin":"x', n: [1] });
   await send('a=${v}&b=1', 'application/x-www-form-urlencoded', { v: '1&admin=true' });
-  assert.deepEqual([...new URLSearchParams(last().body)], [['a', '1&admin=true'], ['b', '1']]);
+  assert.deepEqual(
+    [...new URLSearchParams(last().body)],
+    [
+      ['a', '1&admin=true'],
+      ['b', '1'],
+    ],
+  );
   await send({ a: '${v}', l: '${l}' }, 'application/x-www-form-urlencoded', { v: 'x y', l: ['1', '2'] });
-  assert.deepEqual([...new URLSearchParams(last().body)], [['a', 'x y'], ['l', '1'], ['l', '2']]);
+  assert.deepEqual(
+    [...new URLSearchParams(last().body)],
+    [
+      ['a', 'x y'],
+      ['l', '1'],
+      ['l', '2'],
+    ],
+  );
   await send('<a b="${v}">${v}</a>', 'application/xml', { v: '"<&>\'' });
   assert.equal(last().body, '<a b="&#34;&#60;&#38;&#62;&#39;">&#34;&#60;&#38;&#62;&#39;</a>');
   await send('${v}', undefined, { v: { whole: true } });
@@ -104,13 +181,20 @@ test('an argument can never select a secret, and a secret never stands in for an
   const argSchema = { type: 'object', properties: { name: {}, API_OTHER: {} } };
   await bench.run(get('/', { query: { n: '${name}' } }), { name: '${API_KEY}' }, { argSchema });
   assert.equal(new URLSearchParams(last().url.slice(2)).get('n'), '${API_KEY}');
-  await bench.run(get('/', { query: { o: '${API_OTHER}', k: '${API_KEY}' } }), { API_KEY: 'from the caller' }, { argSchema });
+  await bench.run(
+    get('/', { query: { o: '${API_OTHER}', k: '${API_KEY}' } }),
+    { API_KEY: 'from the caller' },
+    { argSchema },
+  );
   assert.equal(last().url, '/?k=the-secret-value');
 });
 
 test('nothing comes from the environment or from prototypes', async () => {
   process.env['OUB_TEST_ENV'] = 'from the environment';
-  await assert.rejects(bench.run(get('/', { query: { e: '${OUB_TEST_ENV}' } })), hasCode('secret.missing', /OUB_TEST_ENV/));
+  await assert.rejects(
+    bench.run(get('/', { query: { e: '${OUB_TEST_ENV}' } })),
+    hasCode('secret.missing', /OUB_TEST_ENV/),
+  );
   delete process.env['OUB_TEST_ENV'];
   const argSchema = { properties: { a: {}, constructor: {} } };
   await bench.run(get('/', { query: { c: '${a.constructor.name}', d: '${constructor}' } }), { a: {} }, { argSchema });
@@ -118,7 +202,10 @@ test('nothing comes from the environment or from prototypes', async () => {
 });
 
 test('a missing secret has its own error and nothing is sent', async () => {
-  await assert.rejects(bench.run(get('/', { auth: { type: 'bearer', value: '${NOT_SET}' } })), hasCode('secret.missing', /oubliette secret set NOT_SET/));
+  await assert.rejects(
+    bench.run(get('/', { auth: { type: 'bearer', value: '${NOT_SET}' } })),
+    hasCode('secret.missing', /oubliette secret set NOT_SET/),
+  );
   assert.equal(server.seen.length, 0);
 });
 
@@ -143,7 +230,19 @@ test('every kind of auth puts its credentials where they belong', async () => {
   assert.equal(last().headers['x-api-key'], 'k');
   await bench.secrets.set('SIGNING', 'signing-key');
   await bench.run(
-    { method: 'POST', urlTemplate: `${server.url}/sign?x=1`, body: { a: '${a}' }, headers: { 'x-time': '${@timestamp}' }, auth: { type: 'hmac', algorithm: 'sha256', secret: '${SIGNING}', header: 'X-Signature', payload: '${@method} ${@path} ${@timestamp} ${@body} ${a}' } },
+    {
+      method: 'POST',
+      urlTemplate: `${server.url}/sign?x=1`,
+      body: { a: '${a}' },
+      headers: { 'x-time': '${@timestamp}' },
+      auth: {
+        type: 'hmac',
+        algorithm: 'sha256',
+        secret: '${SIGNING}',
+        header: 'X-Signature',
+        payload: '${@method} ${@path} ${@timestamp} ${@body} ${a}',
+      },
+    },
     { a: 'v' },
   );
   const payload = `POST /sign?x=1 ${String(last().headers['x-time'])} {"a":"v"} v`;
@@ -153,38 +252,110 @@ test('every kind of auth puts its credentials where they belong', async () => {
 test('the preview shows the request with every secret masked and sends nothing', async () => {
   await bench.secrets.set('PREVIEW_KEY', 'do-not-show-me');
   const tool = bench.tool(
-    { method: 'POST', urlTemplate: `${server.url}/p/\${id}`, query: { k: '${PREVIEW_KEY}' }, body: { s: '${PREVIEW_KEY}', u: '${UNSET_KEY}' }, auth: { type: 'basic', username: 'me', password: '${PREVIEW_KEY}' } },
+    {
+      method: 'POST',
+      urlTemplate: `${server.url}/p/\${id}`,
+      query: { k: '${PREVIEW_KEY}' },
+      body: { s: '${PREVIEW_KEY}', u: '${UNSET_KEY}' },
+      auth: { type: 'basic', username: 'me', password: '${PREVIEW_KEY}' },
+    },
     { argSchema: { properties: { id: {} } } },
   );
   const preview = await bench.source.preview(tool, { id: 'a b' });
   assert.equal(preview.url, `${server.url}/p/a%20b?k=%5Bsecret%3APREVIEW_KEY%5D`);
   assert.equal(preview.body, '{"s":"[secret:PREVIEW_KEY]","u":"[secret:UNSET_KEY]"}');
   assert.equal(preview.headers['authorization'], 'Basic [base64 of me:[secret:PREVIEW_KEY]]');
-  assert.deepEqual(preview.secrets, [{ name: 'PREVIEW_KEY', isSet: true }, { name: 'UNSET_KEY', isSet: false }]);
+  assert.deepEqual(preview.secrets, [
+    { name: 'PREVIEW_KEY', isSet: true },
+    { name: 'UNSET_KEY', isSet: false },
+  ]);
   assert.equal(server.seen.length, 0);
 });
 
 test('a tool that could reach elsewhere or cannot be understood is refused when it is stored', () => {
   const argSchema = { type: 'object', properties: { h: {} } };
   const check = (request: Partial<HttpImpl['request']>, response?: HttpImpl['response']) =>
-    bench.source.check(bench.tool({ request: { method: 'GET', urlTemplate: `${server.url}/`, ...request }, ...(response && { response }) }, { argSchema }));
-  const urls = ['${h}://127.0.0.1/', 'http://${h}/', 'http://127.0.0.1:${h}/', 'http://127.0.0.1${h}/', 'http://a@127.0.0.1/', 'http://a:b@127.0.0.1/', 'ftp://127.0.0.1/', 'HTTPS//x', '/relative', 'http://', 'http:///x', 'http://a b/', 'http://x\\y/', 'http://${SECRET}/', '', 'javascript:alert(1)', `http://127.0.0.1/${'a'.repeat(20_000)}`];
-  for (const urlTemplate of urls) assert.throws(() => void check({ urlTemplate }), hasCode('request.invalid', /urlTemplate/), urlTemplate.slice(0, 50));
-  for (const urlTemplate of ['http://example.org/', 'http://127.0.0.1:1/', 'http://localhost/', 'http://169.254.169.254/latest', 'http://2130706433:1/', 'http://[::ffff:127.0.0.1]:1/'])
+    bench.source.check(
+      bench.tool(
+        { request: { method: 'GET', urlTemplate: `${server.url}/`, ...request }, ...(response && { response }) },
+        { argSchema },
+      ),
+    );
+  const urls = [
+    '${h}://127.0.0.1/',
+    'http://${h}/',
+    'http://127.0.0.1:${h}/',
+    'http://127.0.0.1${h}/',
+    'http://a@127.0.0.1/',
+    'http://a:b@127.0.0.1/',
+    'ftp://127.0.0.1/',
+    'HTTPS//x',
+    '/relative',
+    'http://',
+    'http:///x',
+    'http://a b/',
+    'http://x\\y/',
+    'http://${SECRET}/',
+    '',
+    'javascript:alert(1)',
+    `http://127.0.0.1/${'a'.repeat(20_000)}`,
+  ];
+  for (const urlTemplate of urls)
+    assert.throws(
+      () => void check({ urlTemplate }),
+      hasCode('request.invalid', /urlTemplate/),
+      urlTemplate.slice(0, 50),
+    );
+  for (const urlTemplate of [
+    'http://example.org/',
+    'http://127.0.0.1:1/',
+    'http://localhost/',
+    'http://169.254.169.254/latest',
+    'http://2130706433:1/',
+    'http://[::ffff:127.0.0.1]:1/',
+  ])
     assert.throws(() => void check({ urlTemplate }), hasCode('host.not_allowed', /allowedHosts/), urlTemplate);
-  for (const method of ['', 'BREW', 'CONNECT', 'TRACE', 'GET\r\n']) assert.throws(() => void check({ method }), hasCode('request.invalid', /method/), method);
-  for (const name of ['bad name', 'Host', 'content-length', 'Transfer-Encoding', 'x\r\ny', '']) assert.throws(() => void check({ headers: { [name]: 'v' } }), hasCode('request.invalid', /header/), name);
+  for (const method of ['', 'BREW', 'CONNECT', 'TRACE', 'GET\r\n'])
+    assert.throws(() => void check({ method }), hasCode('request.invalid', /method/), method);
+  for (const name of ['bad name', 'Host', 'content-length', 'Transfer-Encoding', 'x\r\ny', ''])
+    assert.throws(() => void check({ headers: { [name]: 'v' } }), hasCode('request.invalid', /header/), name);
   assert.throws(() => void check({ headers: { a: 'b\r\nc' } }), hasCode('request.invalid'));
   for (const form of ['${', '${}', '${a b}', '${h.}', '${h[x]}', '${unknown.path}', '${1}', '${h', '${漢}'])
-    assert.throws(() => void check({ query: { q: form } }), hasCode('request.invalid', /placeholder|secret|declared/), form);
-  for (const select of ['[', 'a..b', '/a~2', 'foo(']) assert.throws(() => void check({}, { select }), hasCode('request.invalid', /select/), select);
-  assert.throws(() => void check({ auth: { type: 'oauth2', grant: 'refresh_token', tokenUrl: server.url, clientId: 'a', clientSecret: 'b' } }), hasCode('request.invalid', /refreshToken/));
-  assert.throws(() => void check({ auth: { type: 'oauth2', grant: 'client_credentials', tokenUrl: 'http://elsewhere.example/', clientId: 'a', clientSecret: 'b' } }), hasCode('host.not_allowed'));
+    assert.throws(
+      () => void check({ query: { q: form } }),
+      hasCode('request.invalid', /placeholder|secret|declared/),
+      form,
+    );
+  for (const select of ['[', 'a..b', '/a~2', 'foo('])
+    assert.throws(() => void check({}, { select }), hasCode('request.invalid', /select/), select);
+  assert.throws(
+    () =>
+      void check({
+        auth: { type: 'oauth2', grant: 'refresh_token', tokenUrl: server.url, clientId: 'a', clientSecret: 'b' },
+      }),
+    hasCode('request.invalid', /refreshToken/),
+  );
+  assert.throws(
+    () =>
+      void check({
+        auth: {
+          type: 'oauth2',
+          grant: 'client_credentials',
+          tokenUrl: 'http://elsewhere.example/',
+          clientId: 'a',
+          clientSecret: 'b',
+        },
+      }),
+    hasCode('host.not_allowed'),
+  );
 });
 
 test('with an empty list of hosts the refusal says which line to add', async () => {
   const closed = await openBench([]);
-  assert.throws(() => void closed.source.check(closed.tool(get('/'))), hasCode('host.not_allowed', new RegExp(`allowedHosts: \\[${server.host}\\]`)));
+  assert.throws(
+    () => void closed.source.check(closed.tool(get('/'))),
+    hasCode('host.not_allowed', new RegExp(`allowedHosts: \\[${server.host}\\]`)),
+  );
   await closed.close();
 });
 
@@ -198,7 +369,16 @@ test('a stored tool whose host is not on the list when it is called is refused t
 
 test('GET and HEAD are read, everything else is write', () => {
   const level = (method: string) => bench.source.level(bench.tool({ method, urlTemplate: server.url }));
-  assert.deepEqual(['GET', 'HEAD', 'get', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'].map(level), ['read', 'read', 'read', 'write', 'write', 'write', 'write', 'write']);
+  assert.deepEqual(['GET', 'HEAD', 'get', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'].map(level), [
+    'read',
+    'read',
+    'read',
+    'write',
+    'write',
+    'write',
+    'write',
+    'write',
+  ]);
 });
 
 test('a template of megabytes is filled without trouble', async () => {

@@ -25,7 +25,9 @@ export interface TestServer {
   close(): void;
 }
 
-export async function testServer(answer: TestServer['answer'] = (_, response) => response.end('{}')): Promise<TestServer> {
+export async function testServer(
+  answer: TestServer['answer'] = (_, response) => response.end('{}'),
+): Promise<TestServer> {
   const made: TestServer = { port: 0, host: '', url: '', seen: [], answer, close: () => {} };
   const server: Server = createServer((request, response) => {
     void text(request).then((body) => {

@@ -9,20 +9,22 @@ export interface AnswerPlan {
   isSuccess(status: number): boolean;
   errorMode: 'fail' | 'empty';
   /** Reads a successful answer to its end; items of a stream are told as they come. */
-  read(
-    answer: DialAnswer,
-    limits: { tool: string; maxBytes: number },
-    onItem: (text: string) => void,
-  ): Promise<ToolResult>;
+  read(answer: DialAnswer, limits: ReadLimits, onItem: (text: string) => void): Promise<ToolResult>;
 }
 
 /** Keeps bytes and says where; without it they stay in the answer. */
 export type KeepBlob = (bytes: Uint8Array, mimeType: string) => Promise<{ blob_id: string; size: number }>;
 
+export interface ReadLimits {
+  tool: string;
+  maxBytes: number;
+  keepBlob?: KeepBlob | undefined;
+}
+
 type Encoding = 'json' | 'text' | undefined;
 
 /** Compiles `httpImpl.response`; throws TemplateProblem when `select` is none. */
-export function compileAnswer(response: HttpImpl['response'] = {}, keepBlob?: KeepBlob): AnswerPlan {
+export function compileAnswer(response: HttpImpl['response'] = {}): AnswerPlan {
   const codes = response.successCodes?.length ? new Set(response.successCodes) : undefined;
   const select = compileSelect(response.select);
   const isSelecting = response.select !== undefined && response.select !== '';
@@ -36,7 +38,7 @@ export function compileAnswer(response: HttpImpl['response'] = {}, keepBlob?: Ke
   return {
     isSuccess: (status) => codes?.has(status) ?? (status >= 200 && status < 300),
     errorMode: response.errorMode ?? 'fail',
-    async read(answer, { tool, maxBytes }, onItem) {
+    async read(answer, { tool, maxBytes, keepBlob }, onItem) {
       const contentType = String(answer.headers['content-type'] ?? '');
       const kind = streamKind(contentType);
       if (kind) return pick(await readItems(answer, kind, response.encoding, { tool, maxBytes }, onItem));

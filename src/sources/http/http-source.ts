@@ -23,7 +23,8 @@ export interface HttpSourceDeps {
   dialler: Dialler;
   secrets: SecretStore;
   redactor: Redactor;
-  keepBlob?: KeepBlob;
+  /** Keeps the bytes of a binary answer for their owner; without it they stay in the answer. */
+  keepBlob?: (owner: string, ...blob: Parameters<KeepBlob>) => ReturnType<KeepBlob>;
 }
 
 export interface HttpSource extends Source {
@@ -59,7 +60,7 @@ export function httpSource(deps: HttpSourceDeps): HttpSource {
     // A stored version never changes, so its id stands for what it says.
     let plan = plans.get(tool.id);
     if (plan) return plan;
-    plan = compile(tool, deps.keepBlob);
+    plan = compile(tool);
     plans.set(tool.id, plan);
     if (plans.size > mostPlans) plans.delete(plans.keys().next().value as string);
     return plan;
@@ -75,26 +76,22 @@ export function httpSource(deps: HttpSourceDeps): HttpSource {
 
   return {
     check(tool) {
-      const { request } = compile(tool, undefined, invalid);
+      const { request } = compile(tool, invalid);
       deps.dialler.check(request.origin);
       if (request.auth?.tokenOrigin !== undefined) deps.dialler.check(request.auth.tokenOrigin);
     },
     level: (tool) => (/^(get|head)$/i.test(tool.httpImpl?.request.method ?? '') ? 'read' : 'write'),
-    preview: (tool, args) => previewRequest(compile(tool, undefined, invalid).request, args, deps.secrets),
+    preview: (tool, args) => previewRequest(compile(tool, invalid).request, args, deps.secrets),
     run: (tool, args, call) => new HttpCall(deps, tokens, mayGo, planFor(tool), tool, call).run(args),
   };
 }
 
-function compile(
-  tool: Pick<Tool, 'httpImpl' | 'argSchema'>,
-  keepBlob?: KeepBlob,
-  refuse: (reason: string) => Failure = broken,
-): Plan {
+function compile(tool: Pick<Tool, 'httpImpl' | 'argSchema'>, refuse: (reason: string) => Failure = broken): Plan {
   if (!tool.httpImpl) throw refuse('httpImpl is missing');
   try {
     return {
       request: compileRequest(tool.httpImpl.request, tool.argSchema),
-      answer: compileAnswer(tool.httpImpl.response, keepBlob),
+      answer: compileAnswer(tool.httpImpl.response),
     };
   } catch (error) {
     if (error instanceof TemplateProblem) throw refuse(error.message);
@@ -276,7 +273,14 @@ class HttpCall {
     let count = 0;
     const onItem = (text: string): void =>
       this.#call.progress({ progress: ++count, message: this.#deps.redactor.text(text) });
-    return this.#plan.answer.read(answer, { tool: this.#tool.name, maxBytes: this.#maxBytes }, onItem);
+    const { keepBlob } = this.#deps;
+    const owner = this.#call.actor?.principal ?? '';
+    const limits = {
+      tool: this.#tool.name,
+      maxBytes: this.#maxBytes,
+      ...(keepBlob && { keepBlob: (...blob: Parameters<KeepBlob>) => keepBlob(owner, ...blob) }),
+    };
+    return this.#plan.answer.read(answer, limits, onItem);
   }
 
   async #refused(answer: DialAnswer): Promise<Tried> {

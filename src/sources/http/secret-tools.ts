@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { fail, type BuiltInBundle, type JsonSchema } from '../../schema/index.ts';
+import { fail, type BuiltInBundle } from '../../schema/index.ts';
 import type { SecretInfo, SecretStore } from '../../store/index.ts';
 import { parseHostEntry } from './host-rules.ts';
 
@@ -16,22 +16,30 @@ export function secretTools(secrets: SecretStore): BuiltInBundle {
     tools: [
       {
         slug: 'set',
-        description: 'Sets or replaces a secret. It can be used as ${NAME} in HTTP tools and in config.yaml, and can never be read again.',
+        description:
+          'Sets or replaces a secret. It can be used as ${NAME} in HTTP tools and in config.yaml, and can never be read again.',
         level: 'admin',
         argSchema: Type.Object(
           {
             name,
             value: Type.String({ description: 'The value, at least 8 characters', minLength: 8 }),
-            hosts: Type.Optional(Type.Array(Type.String(), { description: 'Hosts it may be sent to, written as in allowedHosts; left out: every allowed host' })),
+            hosts: Type.Optional(
+              Type.Array(Type.String(), {
+                description: 'Hosts it may be sent to, written as in allowedHosts; left out: every allowed host',
+              }),
+            ),
           },
           strict,
-        ) as unknown as JsonSchema,
+        ),
         returns: 'name, hosts, created_at, updated_at',
         example: 'secret.set(name="API_KEY", value="...", hosts=["api.example.com"])',
         run: async (args: { name: string; value: string; hosts?: string[] }) => {
           for (const host of args.hosts ?? [])
             if (!parseHostEntry(host))
-              throw fail('args.invalid', { tool: 'secret_set', reason: `hosts: ${JSON.stringify(host.slice(0, 100))} is no host. Write api.example.com, *.example.org or 127.0.0.1:8080` });
+              throw fail('args.invalid', {
+                tool: 'secret_set',
+                reason: `hosts: ${JSON.stringify(host.slice(0, 100))} is no host. Write api.example.com, *.example.org or 127.0.0.1:8080`,
+              });
           return shown(await secrets.set(args.name, args.value, args.hosts));
         },
       },
@@ -39,7 +47,7 @@ export function secretTools(secrets: SecretStore): BuiltInBundle {
         slug: 'list',
         description: 'Lists the secrets by name, with the hosts they may be sent to; never their values.',
         level: 'admin',
-        argSchema: Type.Object({}, strict) as unknown as JsonSchema,
+        argSchema: Type.Object({}, strict),
         returns: 'secrets: a list of name, hosts, created_at, updated_at',
         example: 'secret.list()',
         run: async () => ({ secrets: (await secrets.list()).map(shown) }),
@@ -48,7 +56,7 @@ export function secretTools(secrets: SecretStore): BuiltInBundle {
         slug: 'remove',
         description: 'Removes a secret. Tools that use it fail with secret.missing from then on.',
         level: 'admin',
-        argSchema: Type.Object({ name }, strict) as unknown as JsonSchema,
+        argSchema: Type.Object({ name }, strict),
         returns: 'name and removed',
         example: 'secret.remove(name="API_KEY")',
         run: async (args: { name: string }) => {
@@ -60,7 +68,7 @@ export function secretTools(secrets: SecretStore): BuiltInBundle {
         slug: 'rotate',
         description: 'Encrypts all secrets anew under a new key and forgets the old key.',
         level: 'admin',
-        argSchema: Type.Object({}, strict) as unknown as JsonSchema,
+        argSchema: Type.Object({}, strict),
         returns: 'rotated: how many secrets were encrypted anew',
         example: 'secret.rotate()',
         run: async () => ({ rotated: await secrets.rotateKey() }),
