@@ -12,6 +12,16 @@ const programs: Programs = {
     const { startServer } = await import('./main.ts');
     return startServer(options);
   },
+  async mcp(options) {
+    const { serveStdio } = await import('./doors/mcp/index.ts');
+    await serveStdio({
+      ...options,
+      serveAlone: async () => {
+        const { startServer } = await import('./main.ts');
+        return startServer({ home: options.home, port: 0, host: '127.0.0.1', logLevel: 'error' });
+      },
+    });
+  },
   async doctor(options) {
     return (await import('./doctor.ts')).runDoctor(options);
   },

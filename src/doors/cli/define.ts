@@ -7,12 +7,21 @@ export interface Programs {
   version: string;
   serve(options: ServeOptions): Promise<RunningServer>;
   /** Stdio MCP; resolves when the client is gone. */
-  mcp?(options: { home: string; menu: string; apiKey?: string }): Promise<void>;
+  mcp?(options: McpOptions): Promise<void>;
   /** `oubliette-client`; resolves when its agent is gone. */
   client?(options: { socket: string }): Promise<void>;
   doctor?(options: { home: string }): Promise<DoctorReport>;
   backup?(home: string, file: string): Promise<{ file: string; bytes: number; files: number }>;
   restore?(file: string, home: string): Promise<{ files: number; previous?: string }>;
+}
+
+export interface McpOptions {
+  home: string;
+  menu: string;
+  apiKey?: string;
+  /** The address of the server that runs, if one does. */
+  running(): Promise<string | undefined>;
+  onProblem(message: string): void;
 }
 
 export interface ServeOptions {

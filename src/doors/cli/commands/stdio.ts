@@ -1,6 +1,7 @@
 import { Option } from 'commander';
 import { define, type Setting } from '../define.ts';
 import { BadUsage, CommandFailure } from '../failure.ts';
+import { runningServer } from '../find-server.ts';
 
 export function addStdio(setting: Setting): void {
   const { programs, env } = setting;
@@ -13,7 +14,13 @@ export function addStdio(setting: Setting): void {
       if (!/^(run|own|b\/.+)$/.test(options.menu))
         throw new BadUsage(`${options.menu} is no menu. Use run, own or b/<bundle>`);
       if (!programs.mcp) throw new CommandFailure('not_supported', 'MCP over stdio is not part of this build.');
-      await programs.mcp({ home: cli.home, menu: options.menu, apiKey: env['OUBLIETTE_API_KEY'] });
+      await programs.mcp({
+        home: cli.home,
+        menu: options.menu,
+        apiKey: env['OUBLIETTE_API_KEY'] || undefined,
+        running: async () => env['OUBLIETTE_URL'] ?? (await runningServer(cli.home))?.url,
+        onProblem: (message) => cli.note(message),
+      });
     },
   });
   define(setting, setting.program, {

@@ -1,0 +1,164 @@
+import type { Readable, Writable } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { SdkHttpError, StreamableHTTPClientTransport, type JSONRPCMessage } from '@modelcontextprotocol/client';
+import { StdioServerTransport } from '@modelcontextprotocol/server/stdio';
+import { isObject } from '../../schema/index.ts';
+import type { Incoming } from './legacy-session.ts';
+import { versionKey } from './modern-thin.ts';
+
+export interface BridgeOptions {
+  /** Where the server is and with which token; asked again when it is gone or refuses the token. */
+  find(): Promise<{ url: string; token: string }>;
+  input?: Readable;
+  output?: Writable;
+  onProblem?(message: string): void;
+}
+
+const tries = 4;
+const pauseMs = 400;
+
+/** Speaks MCP on stdio for a server that speaks it over HTTP, in either era; resolves when the client is gone. */
+export async function bridgeStdio(options: BridgeOptions): Promise<void> {
+  const stdio = new StdioServerTransport(options.input, options.output);
+  const bridge = new Bridge(options, (message) => void stdio.send(message).catch(() => {}));
+  const gone = new Promise<void>((resolve) => {
+    stdio.onclose = resolve;
+    (options.input ?? process.stdin).once('end', resolve);
+  });
+  stdio.onmessage = (message) => void bridge.forward(message as Incoming);
+  stdio.onerror = (error) => options.onProblem?.(error.message);
+  await stdio.start();
+  await gone;
+  await bridge.close();
+  await stdio.close();
+}
+
+class Bridge {
+  readonly #options: BridgeOptions;
+  readonly #say: (message: JSONRPCMessage) => void;
+  readonly #open = new Map<string | number, AbortController>();
+  #http: Promise<StreamableHTTPClientTransport> | undefined;
+  /** Sent again when the server has forgotten us, so that the client need not know. */
+  #handshake: Incoming | undefined;
+  #version: string | undefined;
+  #swallow: { id: string; done: () => void } | undefined;
+
+  constructor(options: BridgeOptions, say: (message: JSONRPCMessage) => void) {
+    this.#options = options;
+    this.#say = say;
+  }
+
+  async forward(message: Incoming): Promise<void> {
+    if (message.method === 'initialize') this.#handshake = message;
+    if (message.method === 'notifications/cancelled' && this.#cancel(message)) return;
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await this.#send(message);
+      } catch (error) {
+        const answer = answerIn(error, message);
+        if (answer) return this.#say(answer);
+        const again = attempt < tries && (await this.#recover(error, attempt));
+        if (!again) return this.#fail(message, error as Error);
+      }
+    }
+  }
+
+  async close(): Promise<void> {
+    const http = await this.#http?.catch(() => undefined);
+    await http?.terminateSession().catch(() => {});
+    await http?.close().catch(() => {});
+  }
+
+  async #send(message: Incoming): Promise<void> {
+    const http = await (this.#http ??= this.#connect());
+    const { id, method } = message;
+    if (id === undefined || method === undefined) return http.send(message as JSONRPCMessage);
+    const control = new AbortController();
+    this.#open.set(id, control);
+    await http.send(message as JSONRPCMessage, {
+      requestSignal: control.signal,
+      onRequestStreamEnd: () => {
+        if (!control.signal.aborted && this.#open.delete(id)) this.#fail(message, new Error('the server ended the answer early'));
+      },
+    });
+  }
+
+  async #connect(): Promise<StreamableHTTPClientTransport> {
+    const { url, token } = await this.#options.find();
+    const http = new StreamableHTTPClientTransport(new URL(url), {
+      requestInit: { headers: { authorization: `Bearer ${token}` } },
+      reconnectionOptions: { initialReconnectionDelay: 500, maxReconnectionDelay: 10_000, reconnectionDelayGrowFactor: 1.5, maxRetries: 20 },
+    });
+    http.onmessage = (message) => this.#receive(message as Incoming, http);
+    http.onerror = () => {};
+    await http.start();
+    if (this.#version !== undefined) http.setProtocolVersion(this.#version);
+    return http;
+  }
+
+  #receive(message: Incoming, http: StreamableHTTPClientTransport): void {
+    const { id, method, result } = message;
+    if (method === undefined && id !== undefined) {
+      this.#open.delete(id);
+      const version = isObject(result) ? result['protocolVersion'] : undefined;
+      if (typeof version === 'string' && (id === this.#handshake?.id || id === this.#swallow?.id)) {
+        this.#version = version;
+        http.setProtocolVersion(version);
+      }
+      if (id === this.#swallow?.id) return this.#swallow.done();
+    }
+    this.#say(message as JSONRPCMessage);
+  }
+
+  /** In the 2026 era a request is cancelled by closing its stream; before, the notification itself goes on. */
+  #cancel(message: Incoming): boolean {
+    const id = message.params?.['requestId'] as string | number;
+    if (this.#version !== undefined) return false;
+    this.#open.get(id)?.abort();
+    return this.#open.delete(id);
+  }
+
+  /** True when another try makes sense. */
+  async #recover(error: unknown, attempt: number): Promise<boolean> {
+    const status = error instanceof SdkHttpError ? Number((error.data as { status?: number }).status) : undefined;
+    if (status !== undefined && status !== 401 && status !== 404 && status !== 503) return false;
+    await (await this.#http?.catch(() => undefined))?.close().catch(() => {});
+    this.#http = undefined;
+    if (status === undefined || status === 503) await sleep(pauseMs * attempt);
+    if (!this.#handshake || this.#version === undefined) return true;
+    return this.#introduce().then(
+      () => true,
+      () => true,
+    );
+  }
+
+  async #introduce(): Promise<void> {
+    const http = await (this.#http ??= this.#connect());
+    const id = `again-${Date.now()}`;
+    const answered = new Promise<void>((done) => (this.#swallow = { id, done }));
+    await http.send({ ...this.#handshake, id } as JSONRPCMessage);
+    await Promise.race([answered, sleep(5000, undefined, { ref: false })]);
+    await http.send({ jsonrpc: '2.0', method: 'notifications/initialized' });
+  }
+
+  #fail(message: Incoming, error: Error): void {
+    this.#options.onProblem?.(error.message);
+    if (message.id === undefined || message.method === undefined) return;
+    this.#open.delete(message.id);
+    const text = `Oubliette cannot be reached: ${error.message.slice(0, 300)}. Start it with: oubliette serve`;
+    this.#say({ jsonrpc: '2.0', id: message.id, error: { code: -32000, message: text } });
+  }
+}
+
+/** Refusals of the 2026 era come with an HTTP status and the JSON-RPC answer as their body. */
+function answerIn(error: unknown, message: Incoming): JSONRPCMessage | undefined {
+  const meta = message.params?.['_meta'];
+  if (!(error instanceof SdkHttpError) || !isObject(meta) || !(versionKey in meta)) return undefined;
+  const { text } = error.data as { text?: string };
+  try {
+    const answer = JSON.parse(text ?? '') as Incoming;
+    return answer.id === message.id && answer.error ? (answer as JSONRPCMessage) : undefined;
+  } catch {
+    return undefined;
+  }
+}

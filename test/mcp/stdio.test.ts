@@ -1,0 +1,66 @@
+import { test } from 'node:test';
+import assert from 'node:assert/strict';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Client, type VersionNegotiationMode } from '@modelcontextprotocol/client';
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import { root, startTestServer } from '../support/running-server.ts';
+
+async function connect(home: string, mode: VersionNegotiationMode, args: string[], key?: string): Promise<Client> {
+  const client = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode } });
+  const transport = new StdioClientTransport({
+    command: process.execPath,
+    args: ['--disable-warning=ExperimentalWarning', join(root, 'src', 'cli.ts'), 'mcp', '--home', home, ...args],
+    env: key ? { OUBLIETTE_API_KEY: key } : {},
+    stderr: 'inherit',
+  });
+  await client.connect(transport);
+  return client;
+}
+
+const eras: [string, VersionNegotiationMode][] = [
+  ['2025', 'legacy'],
+  ['2026', { pin: '2026-07-28' }],
+];
+
+for (const [era, mode] of eras)
+  test(`a ${era} client on stdio is attached to the running server with its key, or with level read without one`, async () => {
+    const server = await startTestServer();
+    const admin = await connect(server.home, mode, ['--menu', 'own'], server.token);
+    assert.ok((await admin.listTools()).tools.some((each) => each.name === 'token_create'));
+    const made = await admin.callTool({ name: 'token_list', arguments: {} });
+    assert.equal(made.isError, undefined);
+    await admin.close();
+    const reader = await connect(server.home, mode, ['--menu', 'own']);
+    assert.ok(!(await reader.listTools()).tools.some((each) => each.name === 'token_create'));
+    await assert.rejects(reader.callTool({ name: 'token_create', arguments: { name: 'x', scope: 'admin' } }), /not found/);
+    await reader.close();
+    const bundle = await connect(server.home, mode, ['--menu', 'b/demo']);
+    assert.deepEqual((await bundle.listTools()).tools.map((each) => each.name).filter((name) => name !== 'ot_result').sort(), ['bar', 'foo']);
+    await bundle.close();
+    await server.stop();
+  });
+
+test('without a running server it serves alone and leaves nothing behind', async () => {
+  const home = await mkdtemp(join(tmpdir(), 'oub-'));
+  const client = await connect(home, 'legacy', ['--menu', 'b/demo']);
+  const result = await client.callTool({ name: 'foo', arguments: { text: 'x' } });
+  assert.equal(result.isError, undefined);
+  await client.close();
+  await rm(home, { recursive: true, force: true });
+});
+
+test('a client on stdio outlives a restart of the server', async () => {
+  const home = await mkdtemp(join(tmpdir(), 'oub-'));
+  const first = await startTestServer({ home });
+  const client = await connect(home, 'legacy', ['--menu', 'b/demo'], first.token);
+  await client.callTool({ name: 'foo', arguments: { text: 'x' } });
+  await first.stop();
+  const second = await startTestServer({ home });
+  const result = await client.callTool({ name: 'foo', arguments: { text: 'x' } });
+  assert.equal(result.isError, undefined);
+  await client.close();
+  await second.stop();
+  await rm(home, { recursive: true, force: true });
+});
