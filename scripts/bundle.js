@@ -20,13 +20,13 @@ const requireBanner =
   "import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);";
 
 /**
- * Bundles one program of src/ with all it needs into dist/NAME.js and answers that path. Several processes may do
+ * Bundles one program of src/ with all it needs into one file, dist/NAME.js, and answers that path. Several processes may do
  * this at once: the file appears whole or not at all.
  */
-export async function bundleProgram(name) {
-  await mkdir(dist, { recursive: true });
-  const outfile = join(dist, `${name}.js`);
-  const temp = join(dist, `.${name}-${randomBytes(6).toString('hex')}.js`);
+export async function bundleProgram(name, folder = dist) {
+  await mkdir(folder, { recursive: true });
+  const outfile = join(folder, `${name}.js`);
+  const temp = join(folder, `.${name}-${randomBytes(6).toString('hex')}.js`);
   await build({
     ...shared,
     entryPoints: [join(root, 'src', `${name}.ts`)],

@@ -1,10 +1,9 @@
-// Everything, from a fresh clone: node scripts/test.js
+// Everything; with-node.js has installed what is missing.
 import { installSystemPackages } from './apt.js';
-import { install } from './install.js';
 import { close, lint, testStep, typeCheck } from './steps.js';
 import { buildWebIfStale } from './web.js';
 
-const node = install();
+const node = process.execPath;
 installSystemPackages();
 buildWebIfStale(node);
 typeCheck(node);

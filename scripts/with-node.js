@@ -1,4 +1,5 @@
-// Runs a TypeScript file of the project with the Node it brings: node scripts/with-node.js FILE [ARGS]
+// Plain JavaScript that Node 20 understands. Installs what is missing, then runs a file with the Node of the project:
+//   node scripts/with-node.js FILE [ARGS]
 import { resolve } from 'node:path';
 import { install, root } from './install.js';
 import { nodeFlags } from './node.js';
