@@ -1,5 +1,6 @@
 import type { Exception, NameLookup, Native, Parsed, Print, Snapshot } from './monty.ts';
 import { nothing, type FromChild, type ToChild } from './protocol.ts';
+import { shapeOf } from './shape.ts';
 import { fromJson, keywordsToJson, toJson, ValueProblem } from './values.ts';
 
 interface Reply {
@@ -38,7 +39,7 @@ export function programRunner(native: Native): (message: ToChild, tail: Buffer) 
     printedTooMuch = false;
     try {
       const state = message.op === 'start' ? start(message) : resume(message, tail);
-      return { head: report(settleNames(state, message.packs, message.bare)) };
+      return report(settleNames(state, message.packs, message.bare), message.inlineBytes);
     } catch (error) {
       waiting = undefined;
       const type = error instanceof ValueProblem ? 'ValueError' : 'RuntimeError';
@@ -66,7 +67,7 @@ export function programRunner(native: Native): (message: ToChild, tail: Buffer) 
   function check(message: Extract<ToChild, { op: 'check' }>): FromChild {
     const parsed = native.Monty.create(message.code, { scriptName: 'program.py', inputs: message.inputs });
     return parsed instanceof native.MontyException
-      ? report(parsed)
+      ? failed(parsed)
       : { op: 'done', out, isNothing: true, json: 'null' };
   }
 
@@ -90,39 +91,48 @@ export function programRunner(native: Native): (message: ToChild, tail: Buffer) 
     return state;
   }
 
-  function report(state: unknown): FromChild {
+  function report(state: unknown, inlineBytes: number): Reply {
     if (state instanceof native.MontySnapshot) {
       waiting = state;
-      const args = state.args;
-      const pack = packOf(args[0]);
-      return {
-        op: 'call',
-        out,
-        ...(pack === undefined ? {} : { pack }),
-        name: state.functionName,
-        args: toJson(pack === undefined ? args : args.slice(1), maxArgumentBytes),
-        kwargs: keywordsToJson(state.kwargs, maxArgumentBytes),
-      };
+      return { head: asked(state) };
     }
-    if (state instanceof native.MontyComplete) {
-      const value = state.output;
-      return {
-        op: 'done',
-        out,
-        isNothing: value === nothing,
-        json: value === nothing ? 'null' : toJson(value, maxValueBytes),
-      };
-    }
-    const { exception, frames } = failure(state as Exception);
-    if (printedTooMuch)
-      return {
-        op: 'failed',
-        out: '',
-        type: 'RuntimeError',
-        message: 'the program printed more than 4 MiB. Print less, or return the value',
-        frames,
-      };
-    return { op: 'failed', out, type: exception.typeName, message: exception.message, frames };
+    if (state instanceof native.MontyComplete) return finished(state.output, inlineBytes);
+    return { head: failed(state as Exception) };
+  }
+
+  function asked(state: Snapshot): FromChild {
+    const args = state.args;
+    const pack = packOf(args[0]);
+    return {
+      op: 'call',
+      out,
+      ...(pack === undefined ? {} : { pack }),
+      name: state.functionName,
+      args: toJson(pack === undefined ? args : args.slice(1), maxArgumentBytes),
+      kwargs: keywordsToJson(state.kwargs, maxArgumentBytes),
+    };
+  }
+
+  /** Large values are made readable here, where the time it takes hurts nobody. */
+  function finished(value: unknown, inlineBytes: number): Reply {
+    if (value === nothing) return { head: { op: 'done', out, isNothing: true, json: 'null' } };
+    const json = toJson(value, maxValueBytes);
+    if (json.length <= inlineBytes && Buffer.byteLength(json) <= inlineBytes)
+      return { head: { op: 'done', out, isNothing: false, json } };
+    const text = typeof value === 'string' ? value : JSON.stringify(JSON.parse(json), undefined, 2);
+    return { head: { op: 'done', out, isNothing: false, json: '', shape: shapeOf(value) }, tail: Buffer.from(text) };
+  }
+
+  function failed(error: Exception): FromChild {
+    const { exception, frames } = failure(error);
+    if (!printedTooMuch) return { op: 'failed', out, type: exception.typeName, message: exception.message, frames };
+    return {
+      op: 'failed',
+      out: '',
+      type: 'RuntimeError',
+      message: 'the program printed more than 4 MiB. Print less, or return the value',
+      frames,
+    };
   }
 }
 

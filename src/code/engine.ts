@@ -2,6 +2,7 @@ import { ChildPool } from './child-pool.ts';
 import { resolveFunction } from './resolve-name.ts';
 import { prepare, type Prepared } from './prepare.ts';
 import { programError, type ProgramError } from './program-error.ts';
+import type { TraceFrame } from './protocol.ts';
 import { runProgram } from './run-program.ts';
 import { SnippetError } from './snippets.ts';
 import { staticCheck } from './static-check.ts';
@@ -26,13 +27,6 @@ export interface EngineOptions {
   children?: number;
 }
 
-/** What programs that call each other share. The engine counts it down. */
-export interface ProgramBudget {
-  callsLeft: number;
-  /** Milliseconds since the epoch. */
-  deadline: number;
-}
-
 export interface ProgramRequest {
   code: string;
   /** Whose program it is: owners share the processors fairly. */
@@ -40,16 +34,30 @@ export interface ProgramRequest {
   world: World;
   /** Variables the program finds set. */
   inputs?: Record<string, unknown>;
-  budget?: ProgramBudget;
+  /** Milliseconds since the epoch at which it must be over; by default the engine's total time from now. */
+  deadline?: number;
+  /** By default the engine's; Infinity where the world counts calls itself. */
+  maxCalls?: number;
+  /** A value whose JSON is longer comes as `large`; by default everything comes as `json`. */
+  inlineBytes?: number;
   signal?: AbortSignal;
+}
+
+/** A value too long to be handed around: its text (indented JSON, or the string itself) and what it is like. */
+export interface LargeValue {
+  text: Buffer;
+  shape: string;
 }
 
 export type ProgramOutcome =
   | {
       ok: true;
       printed: string;
-      /** False when the program ended without a value. */ hasValue: boolean;
-      /** The value as JSON text. */ json: string;
+      /** False when the program ended without a value. */
+      hasValue: boolean;
+      /** The value as compact JSON text; empty when it is `large`. */
+      json: string;
+      large?: LargeValue;
       format?: 'json' | 'yaml';
     }
   | { ok: false; printed: string; error: ProgramError };
@@ -67,7 +75,16 @@ export interface Engine {
   close(): void;
 }
 
+const nothingAround: World = { call: () => Promise.reject(new Error('nothing can be called')) };
+
 export const maxProgramLength = 256 * 1024;
+
+/** The functions that a program is certain to need, as it writes them: `brave.search`. Those inside `try` are not. */
+export function neededFunctions(code: string, inputs: readonly string[]): { pack: string; name: string }[] {
+  const prepared = prepareFor(code, nothingAround);
+  if ('error' in prepared) return [];
+  return prepared.shape.callSites.flatMap(({ pack, name }) => (pack !== undefined && !inputs.includes(pack) ? [{ pack, name }] : []));
+}
 
 export function openEngine(options: EngineOptions): Engine {
   const pool = new ChildPool({
@@ -81,12 +98,12 @@ export function openEngine(options: EngineOptions): Engine {
       const prepared = prepareFor(request.code, request.world);
       if ('error' in prepared) return { ok: false, printed: '', error: prepared.error };
       const names = await worldNames(prepared, request.world);
-      const finding = await findBefore(prepared, request.world, names.hasAny);
+      const finding = await findBefore(prepared, request.world, Object.keys(request.inputs ?? {}));
       if (finding) return { ok: false, printed: '', error: finding };
       return runProgram(pool, request, prepared, names, options.limits());
     },
     async check(code, { inputs = [], world, owner }) {
-      const prepared = prepareFor(code, world ?? { call: () => Promise.reject(new Error('nothing is called')) });
+      const prepared = prepareFor(code, world ?? nothingAround);
       if ('error' in prepared) return prepared.error;
       const child = await pool.acquire(owner, new AbortController().signal);
       try {
@@ -100,7 +117,7 @@ export function openEngine(options: EngineOptions): Engine {
       } finally {
         pool.release(child);
       }
-      return world ? findBefore(prepared, world, true) : undefined;
+      return world ? findBefore(prepared, world, inputs) : undefined;
     },
     close: () => pool.close(),
   };
@@ -123,7 +140,6 @@ function prepareFor(code: string, world: World): Prepared | { error: ProgramErro
 export interface WorldNames {
   packs: string[];
   bare: string[];
-  hasAny: boolean;
 }
 
 async function worldNames(prepared: Prepared, world: World): Promise<WorldNames> {
@@ -137,20 +153,20 @@ async function worldNames(prepared: Prepared, world: World): Promise<WorldNames>
     else if (alias !== undefined && !alias.includes('.') && (await world.pack?.(alias))) packs.push(name);
     else if (alias !== undefined && !('error' in (await resolveFunction(world, undefined, name)))) bare.push(name);
   }
-  return { packs, bare, hasAny: freeNames.size > 0 };
+  return { packs, bare };
 }
 
-async function findBefore(prepared: Prepared, world: World, hasNames: boolean): Promise<ProgramError | undefined> {
-  const { shape } = prepared;
-  if (shape.decoratorLine !== undefined)
-    return programError(
-      'NotImplementedError',
-      'decorators are not supported. Call the function on the other one: f = wrap(f)',
-      prepared.ownLines([{ line: shape.decoratorLine + (shape.forwardNames.length > 0 ? 1 : 0) }]),
-      prepared.source,
-    );
-  const finding = hasNames ? await staticCheck(shape, world) : undefined;
-  if (!finding) return undefined;
-  const line = finding.line + (shape.forwardNames.length > 0 ? 1 : 0);
-  return programError(finding.type, finding.message, prepared.ownLines([{ line }]), prepared.source);
+async function findBefore(
+  { shape, ownLines, source }: Prepared,
+  world: World,
+  inputs: readonly string[],
+): Promise<ProgramError | undefined> {
+  const at = (line: number): TraceFrame[] => ownLines([{ line: line + (shape.forwardNames.length > 0 ? 1 : 0) }]);
+  if (shape.decoratorLine !== undefined) {
+    const message = 'decorators are not supported. Call the function on the other one: f = wrap(f)';
+    return programError('NotImplementedError', message, at(shape.decoratorLine), source);
+  }
+  const sites = shape.callSites.filter(({ pack, name }) => !inputs.includes(pack ?? name));
+  const finding = sites.length > 0 ? await staticCheck(sites, world) : undefined;
+  return finding && programError(finding.type, finding.message, at(finding.line), source);
 }

@@ -11,7 +11,7 @@ export async function explain(type: string, message: string, shape: ProgramShape
   if (type === 'AttributeError' && attribute) {
     const pack = await resolvePack(world, attribute[1]!);
     if (!pack) return message;
-    const found = pack.find(attribute[2]!);
+    const found = await pack.find(attribute[2]!);
     return found
       ? `${found.fullName} is a function: call it, ${found.signature}`
       : unknownFunction(pack, attribute[2]!);

@@ -2,10 +2,11 @@
 export {
   openEngine,
   maxProgramLength,
+  neededFunctions,
   type Engine,
   type EngineLimits,
   type EngineOptions,
-  type ProgramBudget,
+  type LargeValue,
   type ProgramOutcome,
   type ProgramRequest,
 } from './engine.ts';
@@ -21,5 +22,6 @@ export {
   type SnippetParam,
   type Snippets,
 } from './snippets.ts';
+export { shapeOf } from './shape.ts';
 export { pythonLiteral } from './python-literal.ts';
 export type { Answer, Pack, Target, World } from './world.ts';

@@ -1,3 +1,4 @@
+import { callSites, type CallSite } from './call-sites.ts';
 import { everyToken, logicalLines, pythonTokens, type LogicalLine, type Token } from './python-tokens.ts';
 
 /** What can be known of a program without running it. */
@@ -11,6 +12,8 @@ export interface ProgramShape {
   /** Top-level names that a function further up uses: the interpreter would ask the host for them. */
   forwardNames: string[];
   endsInExpression: boolean;
+  /** Calls that can be checked before anything runs. */
+  callSites: CallSite[];
   format?: 'json' | 'yaml';
   /** Line of the first decorator: the interpreter would ignore it silently. */
   decoratorLine?: number;
@@ -68,6 +71,7 @@ export function programShape(code: string): ProgramShape {
     boundNames: new Set(bound.keys()),
     forwardNames,
     endsInExpression: endsInExpression(lines),
+    callSites: callSites(lines, new Set(bound.keys())),
   };
   const format = formatOf(lines);
   if (format) shape.format = format;

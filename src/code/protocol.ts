@@ -10,6 +10,7 @@ export type ToChild =
       inputs?: Record<string, string>;
       limits: Limits;
       maxPrintBytes: number;
+      inlineBytes: number;
     }
   /** Goes on with the program that waits in this child, or with the snapshot in the tail. */
   | {
@@ -19,6 +20,7 @@ export type ToChild =
       value?: string;
       error?: { type: string; message: string };
       maxPrintBytes: number;
+      inlineBytes: number;
     }
   /** Parses without running; answered with `done` or `failed`. */
   | { op: 'check'; code: string; inputs: string[] }
@@ -31,7 +33,8 @@ export type FromChild =
   | { op: 'ready' }
   | { op: 'call'; out: string; pack?: string; name: string; args: string; kwargs: string }
   | { op: 'parked' }
-  | { op: 'done'; out: string; isNothing: boolean; json: string }
+  /** A value above `inlineBytes` comes as readable text in the tail instead, with a word on its `shape`. */
+  | { op: 'done'; out: string; isNothing: boolean; json: string; shape?: string }
   | { op: 'failed'; out: string; type: string; message: string; frames: TraceFrame[] };
 
 export interface TraceFrame {

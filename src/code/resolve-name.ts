@@ -78,8 +78,8 @@ export async function unknownName(world: World, name: string): Promise<string> {
   return `name '${name}' is not defined.${near ? ` Did you mean '${near}'?` : ''} ${lists}`.trimEnd();
 }
 
-function inPack(pack: Pack, name: string): Resolved {
-  const info = pack.find(name);
+async function inPack(pack: Pack, name: string): Promise<Resolved> {
+  const info = await pack.find(name);
   if (!info) return { error: { type: 'AttributeError', message: unknownFunction(pack, name) } };
   return { target: { pack: pack.name, name }, info };
 }

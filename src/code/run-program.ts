@@ -1,7 +1,7 @@
 import { bindArguments } from './bind-arguments.ts';
 import { ChildKilled, type Child } from './child-process.ts';
 import type { ChildPool } from './child-pool.ts';
-import type { EngineLimits, ProgramBudget, ProgramOutcome, ProgramRequest, WorldNames } from './engine.ts';
+import type { EngineLimits, ProgramOutcome, ProgramRequest, WorldNames } from './engine.ts';
 import { explain } from './explain.ts';
 import type { Frame } from './frames.ts';
 import { parallelItems } from './parallel.ts';
@@ -33,10 +33,10 @@ export async function runProgram(
   names: WorldNames,
   limits: EngineLimits,
 ): Promise<ProgramOutcome> {
-  const budget = request.budget ?? { callsLeft: limits.maxCalls, deadline: Date.now() + (limits.totalMs ?? 600_000) };
-  const program = new RunningProgram(pool, request, names, limits, budget);
+  request.signal?.throwIfAborted();
+  const program = new RunningProgram(pool, request, names, limits);
   try {
-    const head = await program.run(prepared.code);
+    const { head, tail } = await program.run(prepared.code);
     if (head.op === 'done') {
       const { format } = prepared.shape;
       return {
@@ -44,6 +44,7 @@ export async function runProgram(
         printed: program.printed,
         hasValue: !head.isNothing,
         json: head.json,
+        ...(head.shape === undefined ? {} : { large: { text: tail, shape: head.shape } }),
         ...(format ? { format } : {}),
       };
     }
@@ -93,7 +94,6 @@ class RunningProgram {
   readonly #request: ProgramRequest;
   readonly #names: WorldNames;
   readonly #limits: EngineLimits;
-  readonly #budget: ProgramBudget;
   readonly #stop = new AbortController();
   readonly #timer: NodeJS.Timeout;
   readonly #onAbort = (): void => this.#end(this.#request.signal?.reason);
@@ -101,21 +101,17 @@ class RunningProgram {
   #ownMs = 0;
   #printedBytes = 0;
   #callsOpen = 0;
+  #callsLeft: number;
   printed = '';
 
-  constructor(
-    pool: ChildPool,
-    request: ProgramRequest,
-    names: WorldNames,
-    limits: EngineLimits,
-    budget: ProgramBudget,
-  ) {
+  constructor(pool: ChildPool, request: ProgramRequest, names: WorldNames, limits: EngineLimits) {
     this.#pool = pool;
     this.#request = request;
     this.#names = names;
     this.#limits = limits;
-    this.#budget = budget;
-    const leftMs = Math.max(0, budget.deadline - Date.now());
+    const totalMs = limits.totalMs ?? 600_000;
+    const leftMs = Math.min(totalMs, Math.max(0, (request.deadline ?? Infinity) - Date.now()));
+    this.#callsLeft = request.maxCalls ?? limits.maxCalls;
     const late = (): void =>
       this.#end(
         new ProgramEnd(
@@ -127,8 +123,9 @@ class RunningProgram {
     request.signal?.addEventListener('abort', this.#onAbort, { once: true });
   }
 
-  async run(code: string): Promise<Final> {
+  async run(code: string): Promise<Frame<Final>> {
     const { timeoutMs, maxMemoryMb, maxRecursion = 200 } = this.#limits;
+    const inlineBytes = this.#request.inlineBytes ?? Number.MAX_SAFE_INTEGER;
     const inputs =
       this.#request.inputs &&
       Object.fromEntries(Object.entries(this.#request.inputs).map(([name, value]) => [name, jsonText(value)]));
@@ -145,15 +142,16 @@ class RunningProgram {
       ...(inputs ? { inputs } : {}),
       limits,
       maxPrintBytes,
+      inlineBytes,
     };
     let snapshot: Buffer | undefined;
     for (;;) {
       this.#child ??= await this.#pool.acquire(this.#request.owner, this.#stop.signal);
-      const { head } = await this.#segment(this.#child, message, snapshot);
+      const { head, tail } = await this.#segment(this.#child, message, snapshot);
       snapshot = undefined;
       if (head.op === 'parked' || head.op === 'ready') throw new Error('the child answered something else');
       this.#print(head.out);
-      if (head.op !== 'call') return head;
+      if (head.op !== 'call') return { head, tail };
       const answering = this.#answer(head);
       let answer = await soon(answering, this.#pool.hasWaiting ? 0 : quickMs);
       if (answer === undefined) {
@@ -165,6 +163,7 @@ class RunningProgram {
         ...this.#lookup(),
         ...answerFields(answer),
         maxPrintBytes: maxPrintBytes - this.#printedBytes,
+        inlineBytes,
       };
     }
   }
@@ -221,12 +220,12 @@ class RunningProgram {
     if ('error' in resolved) return resolved;
     const bound = bindArguments(resolved.info, args, keywords);
     if ('problem' in bound) return { error: { type: 'TypeError', message: bound.problem } };
-    if (this.#budget.callsLeft <= 0)
+    if (this.#callsLeft <= 0)
       throw new ProgramEnd(
         'RuntimeError',
         `the program made more than ${this.#limits.maxCalls} calls. Fetch more per call, or split the work`,
       );
-    this.#budget.callsLeft--;
+    this.#callsLeft--;
     this.#callsOpen++;
     try {
       return await this.#request.world.call(resolved.target, bound.args, this.#stop.signal);

@@ -7,7 +7,7 @@ type Awaitable<T> = T | Promise<T>;
 export interface Pack {
   name: string;
   /** The function a program means by this attribute, or undefined. */
-  find(name: string): FunctionInfo | undefined;
+  find(name: string): Awaitable<FunctionInfo | undefined>;
   /** Its functions' names, without the pack. */
   names(): string[];
 }

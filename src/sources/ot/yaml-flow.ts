@@ -1,0 +1,79 @@
+import { Document, isMap, isScalar, isSeq, parse, Scalar, type Node, type YAMLMap, type YAMLSeq } from 'yaml';
+
+/** Keys whose values look like numbers but never are. */
+const alwaysQuoted = new Set(['version', 'python', 'node']);
+const maxFlowLevels = 2;
+
+/**
+ * YAML for models and people: a map of scalars in flow style, a list of maps as block sequence of flow items, a map
+ * with nested values as block keys with flow values; never more than two flow levels inside one another. A string
+ * that any YAML version would read as something else is quoted.
+ */
+export function yamlFlow(value: unknown): string {
+  if (typeof value === 'string') return scalarText(value);
+  const document = new Document(value, { compat: 'yaml-1.1', version: '1.2', aliasDuplicateObjects: false });
+  const root = document.contents as Node | null;
+  if (root) style(root, true);
+  return document.toString({ lineWidth: 0, flowCollectionPadding: false, nullStr: 'null' }).replace(/\n$/, '');
+}
+
+function style(node: Node, isTop: boolean): void {
+  if (isScalar(node)) quote(node);
+  if (!isMap(node) && !isSeq(node)) return;
+  const levels = flowLevels(node);
+  const isListOfCollections = isSeq(node) && node.items.some((item) => levelsOf(item) > 0);
+  // At the top nesting is shown by lines; below it, two levels fit on one.
+  const isFlow = isTop ? levels <= 1 && !isListOfCollections : levels <= maxFlowLevels;
+  if (isFlow) node.flow = true;
+  for (const child of childrenOf(node)) style(child, false);
+}
+
+function childrenOf(node: YAMLMap | YAMLSeq): Node[] {
+  const children: Node[] = [];
+  for (const item of node.items) {
+    if (isSeq(node)) children.push(item as Node);
+    else {
+      const pair = item as { key: Scalar; value: Node | null };
+      quote(pair.key);
+      if (isScalar(pair.value) && typeof pair.value.value === 'string' && alwaysQuoted.has(String(pair.key.value))) pair.value.type = Scalar.QUOTE_DOUBLE;
+      if (pair.value) children.push(pair.value);
+    }
+  }
+  return children;
+}
+
+/** Levels of collections: an empty one needs no line of its own and counts as a scalar. */
+function flowLevels(node: YAMLMap | YAMLSeq): number {
+  if (node.items.length === 0) return 0;
+  const inner = node.items.map((item) => levelsOf(isSeq(node) ? item : (item as { value: unknown }).value));
+  return 1 + Math.max(0, ...inner);
+}
+
+const levelsOf = (node: unknown): number => (isMap(node) || isSeq(node) ? flowLevels(node) : 0);
+
+/** Double quotes for what would not come back as the same string, and for everything with line breaks. */
+function quote(scalar: Scalar): void {
+  const { value } = scalar;
+  if (typeof value !== 'string' || scalar.type === Scalar.QUOTE_DOUBLE) return;
+  if (/[\n\r\t\u0085\u2028\u2029\uFEFF]|[^\x20-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}]/u.test(value) || isAmbiguous(value)) scalar.type = Scalar.QUOTE_DOUBLE;
+}
+
+/** Words that some YAML 1.1 reader takes for a boolean, a number in base 60, a date, a merge key or null. */
+function isAmbiguous(text: string): boolean {
+  if (/^(?:y|n|yes|no|on|off|true|false|null|~|=|<<)$/i.test(text)) return true;
+  if (/^[-+]?(?:\d[\d_]*(?::[0-5]?\d)+(?:\.\d*)?|\d{4}-\d\d?-\d\d?(?:[Tt ].*)?|0[oxb][\da-f_]+|[\d_,]*\.?[\d_]+(?:e[-+]?\d+)?|\.inf|\.nan)$/i.test(text)) return true;
+  return false;
+}
+
+function scalarText(text: string): string {
+  const needsQuotes = text === '' || isAmbiguous(text) || !isPlain(text);
+  return needsQuotes ? JSON.stringify(text) : text;
+}
+
+function isPlain(text: string): boolean {
+  try {
+    return parse(text) === text && parse(text, { version: '1.1' }) === text;
+  } catch {
+    return false;
+  }
+}
