@@ -24,7 +24,7 @@ export const rooms = {
 export const roots = {
   main: [...Object.keys(rooms), 'doctor'],
   doctor: Object.keys(rooms),
-  cli: ['main', 'doctor', 'doors', 'store', 'schema'],
+  cli: ['main', 'doctor', 'client', 'doors', 'store', 'schema'],
   client: ['schema'],
   supervisor: ['schema', 'sandbox'],
   'embedded-agent': ['schema', 'agents', 'code'],

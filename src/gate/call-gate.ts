@@ -9,10 +9,12 @@ import {
   Failure,
   isDispatchCode,
   isObject,
+  isTooDeep,
   newId,
   reaches,
   reasonOf,
   type Actor,
+  type Bundle,
   type Call,
   type CallOptions,
   type CallRecord,
@@ -70,8 +72,13 @@ export function callGate({ catalog, views, observe, settings, keepLarge, redact 
   };
 
   const call: Gate['call'] = async (actor, ref, args, options = {}) => {
-    const seen = await find(actor, ref);
+    return pass(actor, await find(actor, ref), args, options);
+  };
+
+  /** Everything that a call must pass, whatever tool it is for. */
+  const pass = async (actor: Actor, seen: Seen, given: unknown, options: CallOptions): Promise<Outcome> => {
     const requestId = options.requestId ?? newId('req');
+    const args = isTooDeep(given) ? tooDeep(seen.view) : given;
     const begun = begin(actor, seen.view, args, requestId, options);
     let checked: Record<string, unknown>;
     try {
@@ -221,6 +228,11 @@ export function callGate({ catalog, views, observe, settings, keepLarge, redact 
 
   const gate: Gate = {
     call,
+    async callDeclared(actor, tool, source, args, options = {}) {
+      const bundle = declaredBundle(tool);
+      return pass(actor, { view: tool, bundle, source, isOwn: true }, args, options);
+    },
+    isOwn: (tool) => catalog.offer(tool.bundleID)?.offer.isOwn ?? false,
     resolve: async (actor, ref) => (await find(actor, ref)).view,
     async list(actor, filter = {}) {
       const found: ToolView[] = [];
@@ -243,6 +255,18 @@ export function callGate({ catalog, views, observe, settings, keepLarge, redact 
     },
   };
   return gate;
+}
+
+function tooDeep(tool: ToolView): Failure {
+  const details = [{ path: '/args', message: 'is nested too deeply' }];
+  return fail('args.invalid', { tool: tool.name, reason: '/args is nested too deeply' }, { details });
+}
+
+/** A declared tool has no bundle; its session stands in for one. */
+function declaredBundle(tool: ToolView): Bundle {
+  const { bundleID: id, bundleSlug: slug, createdAt, modifiedAt, schemaVersion } = tool;
+  const flags = { isEnabled: true, isBuiltIn: false, isManaged: true, kind: 'pack' as const };
+  return { id, slug, displayName: slug, ...flags, createdAt, modifiedAt, schemaVersion };
 }
 
 function demandEnabled({ view, bundle }: Seen): void {
@@ -308,7 +332,7 @@ function isSelfBounded(tool: ToolView): boolean {
 }
 
 function inlineLimit(actor: Actor, settings: Settings): number {
-  return actor.door === 'mcp' || actor.door === 'socket' ? settings.output.maxInlineBytes : maxAnswerBytes;
+  return actor.door === 'mcp' ? settings.output.maxInlineBytes : maxAnswerBytes;
 }
 
 function sizeOf(outcome: Outcome): number {

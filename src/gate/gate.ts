@@ -11,6 +11,10 @@ export interface Gate {
   resolve(actor: Actor, ref: ToolRef): Promise<ToolView>;
   /** Permit, validate, limit, run, bound, record. A Failure as `args` is thrown where arguments are checked. */
   call(actor: Actor, ref: ToolRef, args: unknown, options?: CallOptions): Promise<Outcome>;
+  /** The same for a tool that is in no catalog but declared for one session. */
+  callDeclared(actor: Actor, tool: ToolView, source: Source, args: unknown, options?: CallOptions): Promise<Outcome>;
+  /** True for the server's own tools (project_*, session_*, token_*, ...). */
+  isOwn(tool: ToolView): boolean;
   /** Fires when what `list` answers may have changed. */
   onMenuChange(listener: () => void): () => void;
 }

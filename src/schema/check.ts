@@ -76,6 +76,18 @@ export function checkText(value: unknown, where = '', maxDepth = 128): void {
   }
 }
 
+/** True when a value is nested deeper than recursive readers can stand; looks without recursion. */
+export function isTooDeep(value: unknown, maxDepth = 256): boolean {
+  let level: unknown[] = [value];
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth > maxDepth) return true;
+    level = level.flatMap((each) => (typeof each === 'object' && each !== null ? Object.values(each).filter(isContainer) : []));
+  }
+  return false;
+}
+
+const isContainer = (value: unknown): boolean => typeof value === 'object' && value !== null;
+
 function checkString(text: string, path: string): void {
   if (text.includes('\0')) throw invalid(path, 'holds a NUL character');
   if (!text.isWellFormed()) throw invalid(path, 'holds half of a surrogate pair');

@@ -77,6 +77,7 @@ export const catalogue = {
   'program.failed': dispatched(false),
   'tool.timeout': dispatched(true),
   'tool.cancelled': dispatched(true),
+  'call.interrupted': dispatched(false),
   'source.unreachable': dispatched(true),
   'secret.missing': dispatched(false),
   'output.invalid': dispatched(false),

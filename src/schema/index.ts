@@ -19,4 +19,5 @@ export * from './python-names.ts';
 export * from './record.ts';
 export * from './supervisor.ts';
 export { compileRe2, isPattern, safePattern, type SafePattern } from './safe-pattern.ts';
+export * from './relay.ts';
 export * from './tool.ts';

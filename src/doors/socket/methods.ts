@@ -1,0 +1,169 @@
+import type { Gate } from '../../gate/index.ts';
+import {
+  catalogue,
+  fail,
+  Failure,
+  reaches,
+  type Actor,
+  type ErrorCode,
+  type Outcome,
+  type Source,
+  type ToolView,
+} from '../../schema/index.ts';
+import { RpcFailure, type RunMethod } from './connection.ts';
+import { isOffered } from './own-tools.ts';
+
+/** What the door needs to know of the session behind a socket. */
+export interface RelaySession {
+  id: string;
+  projectId: string;
+  workspaceId: string;
+  /** Bundles that its project grants, for `run`. */
+  bundles: readonly string[];
+  isOver: boolean;
+}
+
+export interface MethodDeps {
+  gate: Gate;
+  authenticate: (secret: string) => Promise<Actor>;
+  session: () => Promise<RelaySession>;
+  /** True when the second session is below the first in its tree. */
+  isBelow: (sessionId: string, childId: string) => Promise<boolean>;
+  /** The caller's tool as the gate takes it; undefined when it is not declared. */
+  callerTool: (session: RelaySession, tool: string, key: string | undefined) => Promise<{ tool: ToolView; source: Source } | undefined>;
+}
+
+/** Every method of the socket. Who asks is the socket it came through, whatever the payload says. */
+export function relayMethods({ gate, authenticate, session, isBelow, callerTool }: MethodDeps): RunMethod {
+  const actorOf = async (params: Record<string, unknown>, here: RelaySession): Promise<Actor> => {
+    const key = params['api_key'];
+    if (key === undefined) throw new RpcFailure(-32602, 'api_key is missing');
+    const actor = typeof key === 'string' ? await authenticate(key).catch(notValid) : notValid();
+    // A key that was granted to another session is worth nothing here.
+    if (actor.sessionId !== undefined && actor.sessionId !== here.id) return notValid();
+    return { ...actor, sessionId: here.id, projectId: here.projectId, isGranted: true };
+  };
+
+  const ownTools = async (actor: Actor): Promise<ToolView[]> =>
+    (await gate.list(actor)).filter((tool) => gate.isOwn(tool) && isOffered(actor, tool));
+
+  const callOwn = async (params: Record<string, unknown>, here: RelaySession, options: CallTexts): Promise<object> => {
+    const name = params['tool'];
+    if (params['api_key'] === undefined || typeof name !== 'string')
+      throw new RpcFailure(-32602, params['api_key'] === undefined ? 'api_key is missing' : 'tool is missing');
+    const actor = await actorOf(params, here);
+    const tool = (await ownTools(actor)).find((each) => each.name === name);
+    if (!tool) throw notAllowed(actor, name);
+    if (options.isAgain && tool.level !== 'read') throw fail('call.interrupted', { tool: name });
+    return asContent(() => gate.call(actor, name, params['arguments'] ?? {}, { signal: options.signal }));
+  };
+
+  const callCaller = async (params: Record<string, unknown>, here: RelaySession, options: CallTexts): Promise<unknown> => {
+    const name = params['tool'];
+    const declared = typeof name === 'string' ? await callerTool(here, name, options.key) : undefined;
+    if (!declared) throw new RpcFailure(-32602, `${String(name)} is not declared by the caller of this session`, 'tool.not_found');
+    const outcome = await gate.callDeclared(sessionActor(here), declared.tool, declared.source, params['arguments'] ?? {}, {
+      signal: options.signal,
+    });
+    return valueOf(outcome);
+  };
+
+  /** Sessions below this one, through the same tools as everyone's, as an actor that reaches nothing else. */
+  const callChildren = async (name: string, args: Record<string, unknown>, here: RelaySession, signal: AbortSignal): Promise<unknown> => {
+    const child = args['session_id'];
+    if (child !== undefined && (typeof child !== 'string' || !(await isBelow(here.id, child))))
+      throw fail('session.not_found', { ref: String(child) });
+    return valueOf(await gate.call({ ...sessionActor(here), level: 'write', bundles: ['session'] }, name, args, { signal }));
+  };
+
+  return async (method, params, options) => {
+    const here = await session();
+    if (here.isOver) throw fail('session.state', { ref: here.id, status: 'over', action: method });
+    switch (method) {
+      case 'oubliette_tools': {
+        const tools = await ownTools(await actorOf(params, here));
+        return { tools: tools.map(({ name, description, argSchema }) => ({ name, description: description ?? '', inputSchema: argSchema })) };
+      }
+      case 'oubliette_call_tool':
+        return callOwn(params, here, options);
+      case 'caller_tool':
+        return callCaller(params, here, options);
+      case 'session_message':
+        return callChildren(
+          params['session_id'] === undefined ? 'session_spawn' : 'session_message',
+          {
+            ...pick(params, ['message', 'session_id', 'agent', 'model']),
+            ...(params['session_id'] === undefined && { project_id: here.projectId, workspace_id: here.workspaceId }),
+            ...(options.key !== undefined && { idempotency_key: options.key }),
+          },
+          here,
+          options.signal,
+        );
+      case 'session_events':
+        if (params['session_id'] === undefined) throw new RpcFailure(-32602, 'session_id is missing');
+        return callChildren(method, pick(params, ['session_id', 'since_index', 'max_events']), here, options.signal);
+      case 'run':
+        if (typeof params['code'] !== 'string') throw new RpcFailure(-32602, 'code is missing');
+        if (options.isAgain) throw fail('call.interrupted', { tool: 'run' });
+        return asContent(() => gate.call(sessionActor(here), 'run', { code: params['code'] }, { signal: options.signal }));
+      default:
+        throw new RpcFailure(-32601, `there is no method ${method.slice(0, 100)}`, 'route.not_found');
+    }
+  };
+}
+
+interface CallTexts {
+  signal: AbortSignal;
+  key: string | undefined;
+  isAgain: boolean;
+}
+
+/** A session without a key: what its project grants, at read level. */
+function sessionActor(here: RelaySession): Actor {
+  return {
+    kind: 'session',
+    door: 'socket',
+    principal: `session:${here.id}`,
+    level: 'read',
+    projects: [here.projectId],
+    bundles: here.bundles,
+    sessionId: here.id,
+    projectId: here.projectId,
+  };
+}
+
+function notValid(): never {
+  throw new RpcFailure(-32001, 'invalid or expired API key', 'auth.invalid');
+}
+
+/** Unknown and forbidden look alike to everyone but an admin. */
+function notAllowed(actor: Actor, tool: string): RpcFailure {
+  return reaches(actor.level, 'admin')
+    ? new RpcFailure(-32602, `there is no tool ${tool.slice(0, 100)}`, 'tool.not_found')
+    : new RpcFailure(-32002, 'tool not allowed for this token scope', 'scope.denied');
+}
+
+/** A tool that ran and failed, or refused its arguments, is a result: the model must read it. */
+async function asContent(call: () => Promise<Outcome>): Promise<object> {
+  try {
+    const outcome = await call();
+    return outcome.ok ? content(textOf(outcome.value), false) : content(outcome.error.message, true);
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error;
+    return content(error.message, true);
+  }
+}
+
+const content = (text: string, isError: boolean): object => ({ content: [{ type: 'text', text }], isError });
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
+
+function valueOf(outcome: Outcome): unknown {
+  if (outcome.ok) return outcome.value;
+  const code = outcome.error.code as ErrorCode;
+  throw new RpcFailure(catalogue[code].rpc, outcome.error.message, code);
+}
+
+function pick(params: Record<string, unknown>, names: string[]): Record<string, unknown> {
+  return Object.fromEntries(names.filter((name) => params[name] !== undefined).map((name) => [name, params[name]]));
+}
+

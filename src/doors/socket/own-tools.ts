@@ -1,0 +1,19 @@
+import type { Actor, ToolView } from '../../schema/index.ts';
+
+const readTools = [
+  'project_list',
+  'project_get',
+  'session_list',
+  'session_get',
+  'session_events',
+  'workspace_list',
+  'config_limits',
+];
+const writeBundles = ['project', 'container', 'session', 'workspace'];
+
+/** Which of the server's own tools a key of this level is offered in a sandbox: the table of seed 001. */
+export function isOffered({ level }: Actor, tool: ToolView): boolean {
+  if (level === 'admin') return true;
+  if (readTools.includes(tool.name)) return true;
+  return level === 'write' && (writeBundles.includes(tool.bundleSlug) || tool.name === 'image_rebuild');
+}
