@@ -22,6 +22,12 @@ const programs: Programs = {
       },
     });
   },
+  async client({ socket }) {
+    const { runClient } = await import('./client/run.ts');
+    const apiKey = process.env['OUBLIETTE_API_KEY'] || undefined;
+    const warn = (message: string): void => void process.stderr.write(`oubliette-client: ${message}\n`);
+    await runClient({ socket, apiKey, version, warn });
+  },
   async doctor(options) {
     return (await import('./doctor.ts')).runDoctor(options);
   },

@@ -52,7 +52,7 @@ export function serveConnection(socket: Socket, calls: OpenCalls, run: RunMethod
     if (message['method'] === 'cancel') return cancel(message['params']);
     const id = idOf(message);
     if (id === undefined && message['id'] !== undefined) return refuse(null, -32600, 'an id is a string or a number');
-    if (id != null && inFlight.has(id)) return refuse(id, -32600, 'a request with this id is still open');
+    if (id !== undefined && id !== null && inFlight.has(id)) return refuse(id, -32600, 'a request with this id is still open');
     if (inFlight.size >= maxInFlight) return refuse(id ?? null, -32000, `more than ${maxInFlight} requests are open`);
     const params = message['params'] ?? {};
     if (!isObject(params) || isTooDeep(params)) return refuse(id ?? null, -32602, 'params must be an object that is not nested too deeply');
