@@ -114,7 +114,7 @@ describe('event log', () => {
     await stream.next();
     const next = stream.next();
     await new Promise(setImmediate);
-    log.delta({ type: 'delta', session_id: sessionId, turn: 1, of: 'message', message_id: 'm', text: 'Hel' });
+    log.delta({ type: 'delta', session_id: sessionId, turn: 1, of: 'message', text: 'Hel' });
     assert.equal((await next).value!.kind, 'delta');
     await log.append(sessionId, 1, say('Hello'));
     assert.equal((await stream.next()).value!.kind, 'events');

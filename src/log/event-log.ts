@@ -8,6 +8,8 @@ export interface LogTransaction {
   db: Database;
   /** Stores an event and answers its index; outside code sees it only after the commit. */
   append(sessionId: string, turn: number, body: EventBody): number;
+  /** The newest index, -1 for an empty log. */
+  newest(sessionId: string): number;
   /** Removes a log; its followers end. */
   remove(sessionId: string): void;
   /** Runs when everything is on disk; never when the transaction fails. */
@@ -89,6 +91,7 @@ export function eventLog({ db, events, pollMs = 500 }: EventLogOptions): EventLo
           else appended.set(sessionId, [stored]);
           return stored.index;
         },
+        newest: (sessionId) => events.newestNow(sessionId),
         remove(sessionId) {
           events.remove(sessionId);
           removed.push(sessionId);

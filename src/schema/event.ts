@@ -38,7 +38,6 @@ export interface Delta {
   session_id: string;
   turn: number;
   of: 'message' | 'thought';
-  message_id: string;
   text: string;
 }
 

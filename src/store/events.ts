@@ -25,6 +25,8 @@ export interface EventTables {
   append(sessionId: string, type: string, tail: string): StoredEvent;
   read(sessionId: string, after: number, max: number): Promise<StoredEvent[]>;
   bounds(sessionId: string): Promise<Bounds | undefined>;
+  /** Only inside a Writer. */
+  newestNow(sessionId: string): number;
   /** Only inside a Writer: the log is gone, and so is its counter. */
   remove(sessionId: string): void;
   /** A number that changes whenever another process commits. */
@@ -56,6 +58,7 @@ export async function openEvents(db: Database): Promise<EventTables> {
       const row = db.get<{ oldest: number; next: number }>('SELECT oldest, next FROM logs WHERE session_id = ?', sessionId);
       return row && { oldest: row.oldest, newest: row.next - 1 };
     },
+    newestNow: (sessionId) => (db.get<{ next: number }>('SELECT next FROM logs WHERE session_id = ?', sessionId)?.next ?? 0) - 1,
     remove(sessionId) {
       db.run('DELETE FROM events WHERE session_id = ?', sessionId);
       db.run('DELETE FROM logs WHERE session_id = ?', sessionId);

@@ -1,0 +1,234 @@
+import type { AgentState } from '../agents/index.ts';
+import { asFailure, fail, type SessionStatus } from '../schema/index.ts';
+import type { SessionRow } from '../store/index.ts';
+import { isLive } from './admission.ts';
+import { Conversation } from './conversation.ts';
+import { agentCommand, agentSpec, reattachBox, startBox, type LiveBox } from './launch.ts';
+import { isNodeAlive } from './node-identity.ts';
+import { binding, makePlace, placeAt } from './place.ts';
+import type { Slot } from './pool.ts';
+import type { SessionPorts } from './ports.ts';
+import { Runner, tellParent, type Ending, type RunnerHooks } from './runner.ts';
+
+interface Live {
+  stop: AbortController;
+  started: Promise<void>;
+  runner?: Runner;
+  box?: LiveBox;
+  place?: string;
+  ending?: Promise<void>;
+}
+
+/** Sessions that run in this process: started, taken over, ended. */
+export interface Lifecycle {
+  /** Starts a sandbox for a stored session, in the background; a failure ends the session with its reason. */
+  launch(row: SessionRow, apiKey?: string, slot?: Slot): void;
+  /** Goes on with a session of a server that is gone. */
+  takeOver(row: SessionRow): Promise<void>;
+  /** Resolves when no process of it is left; its children end first. */
+  finish(sessionId: string, ending: Ending): Promise<void>;
+  runner(sessionId: string): Runner | undefined;
+  runners(): Iterable<Runner>;
+  places(): string[];
+  /** Makes the key a session was promised; the older ones stop working. */
+  mintKey(row: Pick<SessionRow, 'id' | 'project_id' | 'key_grant'>): Promise<string | undefined>;
+  /** Lets go of all sandboxes without ending them. */
+  leave(): Promise<void>;
+  onStatus(listener: (sessionId: string, status: SessionStatus) => void): () => void;
+}
+
+export function lifecycle(ports: SessionPorts): Lifecycle {
+  const live = new Map<string, Live>();
+  const listeners = new Set<(sessionId: string, status: SessionStatus) => void>();
+  const announce = (sessionId: string, status: SessionStatus): void => listeners.forEach((listener) => listener(sessionId, status));
+
+  function begin(row: SessionRow, start: (entry: Live) => Promise<void>): Live {
+    const entry: Live = { stop: new AbortController(), started: Promise.resolve() };
+    live.set(row.id, entry);
+    entry.started = start(entry).catch((error: unknown) => {
+      if (entry.stop.signal.aborted) return;
+      const failure = asFailure(error);
+      ports.logger.warn({ err: error, session: row.id }, 'a session could not start');
+      void finish(row.id, { status: 'failed', reason: failure.message, error: { code: failure.code, message: failure.message } });
+    });
+    return entry;
+  }
+
+  async function open(entry: Live, row: SessionRow, apiKey: string | undefined, slot?: Slot, mustResume = false): Promise<void> {
+    const project = await ports.projects.load(row.project_id);
+    if (!project) throw fail('project.not_found', { ref: row.project_id });
+    const agent = ports.agent(row.agent);
+    const box = slot?.box ?? (await newBox(entry, row, project));
+    entry.box = box;
+    entry.place = box.place.name;
+    slot?.box.binding.bind(row.id);
+    if (entry.stop.signal.aborted) return;
+    if (slot?.conversation) return run(entry, row, slot.conversation);
+    const before = row.agent_state as AgentState | null;
+    const resume = before?.agentSession;
+    const { state } = agent.driver.open(
+      agentSpec(agent, { model: row.model, permissions: row.permissions, hasKey: apiKey !== undefined, ...(resume !== undefined && { resume }) }),
+    );
+    const command = await agentCommand(ports, project, agent, apiKey);
+    await ports.log.write(() => ports.tables.update(row.id, { box: { id: box.id, driver: box.driver.name }, agent_state: state }));
+    if (entry.stop.signal.aborted) return;
+    box.link.send({ id: `${box.id}:start`, do: 'start', agent: command });
+    run(entry, row, new Conversation(box, agent.driver, state, row.spool_offset, apiKey), { mustResume });
+  }
+
+  async function newBox(entry: Live, row: SessionRow, project: Parameters<typeof startBox>[1]['project']): Promise<LiveBox> {
+    const place = row.place ? placeAt(ports.runFolder, row.place) : await makePlace(ports.runFolder);
+    entry.place = place.name;
+    if (!row.place) await ports.log.write(() => ports.tables.update(row.id, { place: place.name }));
+    return startBox(ports, {
+      project, workspaceId: row.workspace_id, place, binding: binding(place, row.project_id, row.id), from: row.spool_offset,
+      labels: { kind: 'session', session: row.id, node: ports.node },
+    });
+  }
+
+  function run(entry: Live, row: SessionRow, conversation: Conversation, hooks: Partial<RunnerHooks> = {}): void {
+    entry.runner = new Runner(ports, row, conversation, {
+      onOver: (ending) => void finish(row.id, ending),
+      onStatus: (status) => announce(row.id, status),
+      ...hooks,
+    });
+    entry.runner.start();
+  }
+
+  function finish(sessionId: string, ending: Ending): Promise<void> {
+    const entry = live.get(sessionId) ?? { stop: new AbortController(), started: Promise.resolve() };
+    live.set(sessionId, entry);
+    return (entry.ending ??= end(sessionId, entry, ending).finally(() => live.get(sessionId) === entry && live.delete(sessionId)));
+  }
+
+  async function end(sessionId: string, entry: Live, ending: Ending): Promise<void> {
+    entry.stop.abort();
+    await entry.started;
+    const children = await ports.tables.list({ parent_id: sessionId, isLive: true });
+    await Promise.all(children.map((child) => finish(child.id, { status: 'ended', reason: 'its parent ended' })));
+    if (entry.box) await close(entry.box, entry.runner);
+    await ports.log.write((tx) => {
+      const row = ports.tables.getNow(sessionId);
+      if (!row || !isLive(row)) return;
+      ports.asks.closeAll(tx, sessionId);
+      for (const state of ['running', 'queued'] as const)
+        for (const message of ports.tables.messagesNow(sessionId, state)) ports.tables.setMessage(message.id, 'dropped');
+      if (ending.error) tx.append(sessionId, row.turn, { type: 'error', ...ending.error });
+      tx.append(sessionId, row.turn, { type: 'status', status: ending.status, ...(ending.reason !== undefined && { reason: ending.reason }) });
+      ports.tables.update(sessionId, { status: ending.status, box: null, node: null, wanted: null, reserved_usd: 0, error: ending.error ?? null });
+      tellParent(ports, tx, sessionId, ending.status);
+    });
+    await ports.tokens.revokeOfSession(sessionId);
+    announce(sessionId, ending.status);
+  }
+
+  async function close(box: LiveBox, runner: Runner | undefined): Promise<void> {
+    try {
+      await box.driver.stop(box.id, 1000);
+      await box.driver.remove(box.id);
+    } catch (error) {
+      // The reconcile loop finds it again by its labels once the engine answers.
+      ports.logger.error({ err: error, box: box.id }, 'a sandbox could not be removed yet');
+    }
+    await runner?.drain();
+    await box.leave();
+  }
+
+  async function mintKey(row: Pick<SessionRow, 'id' | 'project_id' | 'key_grant'>): Promise<string | undefined> {
+    const grant = row.key_grant;
+    await ports.tokens.revokeOfSession(row.id);
+    if (!grant) return undefined;
+    const asker = grant.asker.tokenId === undefined ? grant.asker : await ports.tokens.actorOf(grant.asker.tokenId, grant.asker.door);
+    const { secret } = await ports.tokens.mint(
+      // Projects that the asker made itself lie in its reach though its own list cannot name them.
+      { ...asker, ...(asker.projects && { projects: [...new Set([...asker.projects, ...grant.projects])] }) },
+      { name: `key of ${row.id}`, scope: grant.scope, projects: grant.projects, ...(grant.bundles && { bundles: grant.bundles }), session: { id: row.id, projectId: row.project_id } },
+    );
+    return secret;
+  }
+
+  /** The transcript goes on in a new sandbox; a turn that was under way is over, because doing it twice could do harm. */
+  async function revive(sessionId: string, reason: string): Promise<void> {
+    const row = await ports.log.write((tx) => {
+      const now = ports.tables.getNow(sessionId);
+      if (!now || !isLive(now)) return undefined;
+      for (const message of ports.tables.messagesNow(sessionId, 'running')) {
+        ports.tables.setMessage(message.id, 'done');
+        tx.append(sessionId, now.turn, { type: 'error', code: 'sandbox.failed', message: reason });
+        tx.append(sessionId, now.turn, { type: 'completion', stop_reason: 'interrupted', text: '' });
+      }
+      tx.append(sessionId, now.turn, { type: 'status', status: 'starting', reason });
+      ports.tables.update(sessionId, { status: 'starting', box: null });
+      return ports.tables.getNow(sessionId);
+    });
+    if (!row) return;
+    announce(sessionId, 'starting');
+    const mustResume = (row.agent_state as AgentState | null)?.agentSession !== undefined;
+    begin(row, async (entry) => open(entry, row, await mintKey(row), undefined, mustResume));
+  }
+
+  return {
+    mintKey,
+    launch(row, apiKey, slot) {
+      begin(row, (entry) => open(entry, row, apiKey, slot));
+    },
+    async takeOver(row) {
+      await ports.asks.adopt(row.id);
+      const state = row.agent_state as AgentState | null;
+      const driver = ports.drivers.find((each) => each.name === row.box?.driver);
+      const found = driver && row.box ? await driver.get(row.box.id).catch(() => undefined) : undefined;
+      if (!driver || !row.box || !row.place || !state || state.phase === 'starting') {
+        // No message has reached an agent yet, and a key that was on its way is not known any more.
+        if (driver && row.box) await driver.remove(row.box.id);
+        begin(row, async (entry) => open(entry, row, await mintKey(row)));
+        return;
+      }
+      const { box, place } = { box: row.box, place: placeAt(ports.runFolder, row.place) };
+      const isRunning = found?.status === 'running';
+      const entry = begin(row, async (mine) => {
+        const project = await ports.projects.load(row.project_id);
+        if (!project) throw fail('project.not_found', { ref: row.project_id });
+        const agent = ports.agent(row.agent);
+        mine.place = place.name;
+        mine.box = await reattachBox(ports, {
+          id: box.id, driver, project, workspaceId: row.workspace_id, place, binding: binding(place, row.project_id, row.id), labels: {}, from: row.spool_offset,
+        });
+        const reason = 'the sandbox was lost while the server was away';
+        run(mine, row, new Conversation(mine.box, agent.driver, state, row.spool_offset), {
+          onOver: (ending) => {
+            if (isRunning) return void finish(row.id, ending);
+            void abandon(row.id, mine).then(() => revive(row.id, reason));
+          },
+        });
+      });
+      await entry.started;
+    },
+    finish,
+    runner: (sessionId) => live.get(sessionId)?.runner,
+    *runners() {
+      for (const { runner } of live.values()) if (runner) yield runner;
+    },
+    places: () => [...live.values()].flatMap((entry) => (entry.place ? [entry.place] : [])),
+    async leave() {
+      for (const entry of live.values()) {
+        entry.runner?.close();
+        await entry.started;
+        await entry.box?.leave();
+      }
+    },
+    onStatus(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+  };
+
+  async function abandon(sessionId: string, entry: Live): Promise<void> {
+    entry.runner?.close();
+    await entry.box?.driver.remove(entry.box.id).catch(() => {});
+    await entry.box?.leave();
+    if (live.get(sessionId) === entry) live.delete(sessionId);
+  }
+}
+
+/** True for a session whose server process is gone. */
+export const isAbandoned = (row: SessionRow): boolean => isLive(row) && !isNodeAlive(row.node);

@@ -1,0 +1,131 @@
+import type { Project } from '../projects/index.ts';
+import type { SessionRow } from '../store/index.ts';
+import { Conversation } from './conversation.ts';
+import { agentCommand, agentSpec, startBox, type LiveBox } from './launch.ts';
+import { binding, makePlace, removePlace } from './place.ts';
+import type { SessionPorts } from './ports.ts';
+
+const maxSlots = 2;
+const slotLifeMs = 15 * 60_000;
+const readyWithinMs = 30_000;
+
+/** What a slot must be for to fit a session. */
+export interface SlotWish {
+  project: Project;
+  workspaceId: string;
+  agent: string;
+  model: string | null;
+  permissions: SessionRow['permissions'];
+  /** A granted key lies in the agent's environment: such a slot has its sandbox ready, not its agent. */
+  hasKey: boolean;
+}
+
+export interface Slot {
+  box: LiveBox;
+  /** Absent when the agent is yet to be started. */
+  conversation?: Conversation;
+}
+
+/** Sandboxes that wait for a session, one per kind of session that was used before. */
+export interface Pool {
+  claim(wish: SlotWish): Slot | undefined;
+  /** Gives back what was claimed in vain. */
+  unclaim(wish: SlotWish, slot: Slot): void;
+  /** Fills a slot of this kind in the background. */
+  refill(wish: SlotWish): void;
+  places(): string[];
+  dropProject(projectId: string): Promise<void>;
+  close(): Promise<void>;
+}
+
+export function pool(ports: SessionPorts): Pool {
+  const slots = new Map<string, Slot>();
+  const filling = new Map<string, Promise<void>>();
+  const places = new Set<string>();
+  let isClosed = false;
+
+  const drop = async (key: string, slot: Slot): Promise<void> => {
+    if (slots.get(key) === slot) slots.delete(key);
+    await slot.box.remove().catch(() => {});
+    await removePlace(ports.runFolder, slot.box.place.name);
+    places.delete(slot.box.place.name);
+  };
+
+  async function fill(wish: SlotWish, key: string): Promise<void> {
+    const place = await makePlace(ports.runFolder);
+    places.add(place.name);
+    let box: LiveBox | undefined;
+    try {
+      box = await startBox(ports, {
+        project: wish.project, workspaceId: wish.workspaceId, place, binding: binding(place, wish.project.id), from: 0,
+        labels: { kind: 'slot', node: ports.node },
+      });
+      const conversation = wish.hasKey ? undefined : await openAgent(ports, wish, box);
+      if (isClosed || slots.has(key)) throw new Error('not needed any more');
+      const slot: Slot = { box, ...(conversation && { conversation }) };
+      slots.set(key, slot);
+      void box.over.then(async () => void (slots.get(key) === slot && (await drop(key, slot))));
+      setTimeout(() => slots.get(key) === slot && void drop(key, slot), slotLifeMs).unref();
+    } catch (error) {
+      ports.logger.debug({ err: error, project: wish.project.id }, 'no sandbox is kept warm');
+      await box?.remove().catch(() => {});
+      await removePlace(ports.runFolder, place.name);
+      places.delete(place.name);
+    }
+  }
+
+  return {
+    claim(wish) {
+      const key = keyOf(wish);
+      const slot = slots.get(key);
+      if (!slot) return undefined;
+      slots.delete(key);
+      places.delete(slot.box.place.name);
+      return slot;
+    },
+    unclaim(wish, slot) {
+      places.add(slot.box.place.name);
+      slots.set(keyOf(wish), slot);
+    },
+    refill(wish) {
+      const key = keyOf(wish);
+      if (isClosed || wish.workspaceId !== wish.project.default_workspace_id || slots.has(key) || filling.has(key) || slots.size + filling.size >= maxSlots) return;
+      filling.set(key, fill(wish, key).finally(() => filling.delete(key)));
+    },
+    places: () => [...places],
+    async dropProject(projectId) {
+      await Promise.all(filling.values());
+      await Promise.all([...slots].filter(([, slot]) => slot.box.binding.projectId === projectId).map(([key, slot]) => drop(key, slot)));
+    },
+    async close() {
+      isClosed = true;
+      await Promise.all(filling.values());
+      await Promise.all([...slots].map(([key, slot]) => drop(key, slot)));
+    },
+  };
+}
+
+/** Starts the agent of a slot and waits until it can take a message. */
+async function openAgent(ports: SessionPorts, wish: SlotWish, box: LiveBox): Promise<Conversation> {
+  const agent = ports.agent(wish.agent);
+  const { state } = agent.driver.open(agentSpec(agent, { model: wish.model, permissions: wish.permissions, hasKey: false }));
+  const conversation = new Conversation(box, agent.driver, state, 0);
+  box.link.send({ id: `${box.id}:start`, do: 'start', agent: await agentCommand(ports, wish.project, agent, undefined) });
+  conversation.accept({ state, offset: 0, events: [], deltas: [] });
+  const late = setTimeout(() => box.link.ended(), readyWithinMs);
+  try {
+    for await (const batch of box.link.records()) {
+      const change = conversation.fold(batch);
+      conversation.accept(change);
+      if (change.state.phase === 'ready') return conversation;
+      if (change.state.phase === 'ended') break;
+    }
+  } finally {
+    clearTimeout(late);
+  }
+  throw new Error('the agent did not become ready');
+}
+
+function keyOf({ project, workspaceId, agent, model, permissions, hasKey }: SlotWish): string {
+  return JSON.stringify([project.id, workspaceId, project.wish.sandbox.image ?? '', agent, model, permissions, hasKey]);
+}

@@ -1,0 +1,265 @@
+import type { AgentEvent, Attachment } from '../agents/index.ts';
+import type { LogTransaction } from '../log/index.ts';
+import { asFailure, fail, type EventBody, type SessionStatus } from '../schema/index.ts';
+import type { MessageRow, SessionRow } from '../store/index.ts';
+import { placeAttachments } from './attachments.ts';
+import { clip } from './clip.ts';
+import type { Change, Conversation } from './conversation.ts';
+import type { SessionPorts } from './ports.ts';
+
+const permissionTimeoutMs = 10 * 60_000;
+const cancelGraceMs = 10_000;
+const maxEvents = 2_000_000;
+const forgotten = 'the agent could not load its transcript';
+
+export type Ending = { status: 'ended' | 'failed' | 'timed_out'; reason?: string; error?: { code: string; message: string } };
+
+export interface RunnerHooks {
+  /** The agent or its sandbox is over; the room ends the session. */
+  onOver(ending: Ending): void;
+  onStatus(status: SessionStatus): void;
+  /** An agent that cannot go on with its transcript ends the session instead of starting afresh. */
+  mustResume?: boolean;
+}
+
+/**
+ * One live session: takes queued messages to the agent one after the other and stores what comes back. Every
+ * change of the agent's state is stored in one transaction with its events and the place in the spool, so a
+ * server that dies at any moment goes on from there.
+ */
+export class Runner {
+  readonly sessionId: string;
+  readonly conversation: Conversation;
+  readonly #ports: SessionPorts;
+  readonly #hooks: RunnerHooks;
+  readonly #row: Pick<SessionRow, 'owner' | 'project_id' | 'workspace_id'>;
+  #turn: number;
+  #status: SessionStatus;
+  #work: Promise<unknown> = Promise.resolve();
+  #reading: Promise<void> | undefined;
+  #message: MessageRow | undefined;
+  #cancelTimer: NodeJS.Timeout | undefined;
+  #isOver = false;
+  activeAt = Date.now();
+
+  constructor(ports: SessionPorts, row: SessionRow, conversation: Conversation, hooks: RunnerHooks) {
+    this.#ports = ports;
+    this.#row = row;
+    this.sessionId = row.id;
+    this.conversation = conversation;
+    this.#turn = row.turn;
+    this.#status = row.status;
+    this.#hooks = hooks;
+  }
+
+  /** Begins to read; also takes up a message that was running when an earlier server stopped. */
+  start(): void {
+    const { box } = this.conversation;
+    this.#reading = this.#read();
+    void box.over.then((reason) => {
+      box.link.ended();
+      void this.#reading?.then(() => this.#over({ status: 'failed', reason, error: { code: 'sandbox.failed', message: reason } }));
+    });
+    void this.#recallPermissions();
+    this.conversation.accept({ state: this.conversation.state, offset: this.conversation.offset, events: [], deltas: [] });
+    this.pump();
+  }
+
+  /** Looks for the next message if the agent is free. */
+  pump(): void {
+    this.#serial(() => this.#next()).catch(() => {});
+  }
+
+  /** Stops the turn; an agent that does not react is stopped with its sandbox. */
+  async cancel(): Promise<void> {
+    await this.#serial(async () => {
+      if (this.conversation.state.phase !== 'busy') return this.#dropWaiting();
+      await this.#apply(this.conversation.cancel());
+      this.#cancelTimer ??= setTimeout(() => {
+        const message = `the agent did not stop within ${cancelGraceMs / 1000} s of being asked to`;
+        this.#over({ status: 'failed', reason: message, error: { code: 'agent.failed', message } });
+      }, cancelGraceMs).unref();
+    });
+  }
+
+  /** Reads what is left once the sandbox is gone; bounded, because a forged spool could be endless. */
+  async drain(): Promise<void> {
+    this.conversation.box.link.ended();
+    const timeout = new Promise<void>((resolve) => setTimeout(resolve, 5000).unref());
+    await Promise.race([this.#reading, timeout]);
+    await this.#work;
+    this.close();
+  }
+
+  close(): void {
+    this.#isOver = true;
+    clearTimeout(this.#cancelTimer);
+  }
+
+  async #read(): Promise<void> {
+    try {
+      for await (const batch of this.conversation.box.link.records()) {
+        await this.#serial(() => this.#apply(this.conversation.fold(batch)));
+        if (this.#isOver) return;
+      }
+    } catch (error) {
+      this.#ports.logger.error({ err: error, session: this.sessionId }, 'a session could not store what its agent said');
+      this.#over({ status: 'failed', reason: 'its events could not be stored', error: { code: 'limit.storage', message: 'its events could not be stored' } });
+    }
+  }
+
+  async #apply(change: Change): Promise<void> {
+    this.activeAt = Date.now();
+    for (const delta of change.deltas)
+      this.#ports.log.delta({ type: 'delta', session_id: this.sessionId, turn: this.#turn, of: delta.type, text: delta.text });
+    const isForgetful = change.state.resumeFailed === true && this.conversation.state.resumeFailed !== true;
+    const completion = change.events.findLast((event) => event.type === 'completion');
+    const asked: { id: string; key: string }[] = [];
+    const newest = await this.#ports.log.write((tx) => {
+      let last = -1;
+      if (isForgetful) tx.append(this.sessionId, this.#turn, { type: 'error', code: 'agent.failed', message: forgotten });
+      for (const event of change.events) last = this.#store(tx, event, asked) ?? last;
+      const patch: Partial<SessionRow> = { agent_state: change.state, spool_offset: change.offset, active_at: this.activeAt };
+      if (completion) {
+        for (const message of this.#ports.tables.messagesNow(this.sessionId, 'running')) this.#ports.tables.setMessage(message.id, 'done');
+        const hasMore = this.#ports.tables.messagesNow(this.sessionId, 'queued').length > 0;
+        if (!hasMore && change.state.phase !== 'ended') this.#setStatus(tx, patch, 'idle');
+      }
+      this.#ports.tables.update(this.sessionId, patch);
+      return last;
+    });
+    this.conversation.accept(change);
+    for (const each of asked) void this.#awaitPermission(each.id, each.key);
+    if (completion) {
+      clearTimeout(this.#cancelTimer);
+      this.#cancelTimer = undefined;
+      this.#message = undefined;
+    }
+    if (isForgetful && this.#hooks.mustResume) this.#over({ status: 'failed', reason: forgotten, error: { code: 'agent.failed', message: forgotten } });
+    else if (change.state.phase === 'ended') {
+      const error = change.events.findLast((event) => event.type === 'error');
+      const message = error?.message ?? 'the agent ended';
+      this.#over({ status: 'failed', reason: message, error: { code: error?.code ?? 'agent.failed', message } });
+    } else if (newest > maxEvents) {
+      const message = `the session has more than ${maxEvents} events`;
+      this.#over({ status: 'failed', reason: message, error: { code: 'limit.storage', message } });
+    } else if (change.state.phase === 'ready') await this.#next();
+  }
+
+  /** Answers the event's index; what an agent says of its own usage is not believed and not stored. */
+  #store(tx: LogTransaction, event: AgentEvent, asked: { id: string; key: string }[]): number | undefined {
+    if (event.type === 'usage') return undefined;
+    const clipped = clip(event);
+    if (clipped.type !== 'permission_request') return tx.append(this.sessionId, this.#turn, clipped as EventBody);
+    const { id, eventIndex } = this.#ports.asks.askPermissionIn(tx, {
+      sessionId: this.sessionId, owner: this.#row.owner, turn: this.#turn, tool: clipped.tool, options: clipped.options,
+      timeoutMs: permissionTimeoutMs, key: `${this.#permissionPrefix}${clipped.key}`,
+    });
+    asked.push({ id, key: clipped.key });
+    return eventIndex;
+  }
+
+  async #next(): Promise<void> {
+    if (this.#isOver || this.#message || this.conversation.state.phase !== 'ready') return;
+    const next = (await this.#ports.log.write(() => this.#ports.tables.messagesNow(this.sessionId, 'queued')))[0];
+    if (!next) return;
+    let attachments: Attachment[];
+    try {
+      attachments = await placeAttachments(this.#ports, this.#row, next.attachments);
+    } catch (error) {
+      await this.#refuse(next, error);
+      return this.#next();
+    }
+    const change = this.conversation.prompt({ text: next.text, ...(attachments.length > 0 && { attachments }) });
+    this.#message = next;
+    this.#turn = next.turn;
+    this.activeAt = Date.now();
+    await this.#ports.log.write((tx) => {
+      const patch: Partial<SessionRow> = { agent_state: change.state, turn: next.turn, active_at: this.activeAt };
+      this.#ports.tables.setMessage(next.id, 'running');
+      this.#setStatus(tx, patch, 'running');
+      tx.append(this.sessionId, next.turn, {
+        type: 'message', role: 'user', text: next.text, message_id: next.id,
+        ...(next.attachments.length > 0 && { attachments: next.attachments }),
+      });
+      for (const event of change.events) this.#store(tx, event, []);
+      this.#ports.tables.update(this.sessionId, patch);
+    });
+    this.conversation.accept(change);
+  }
+
+  /** A message whose attachments cannot be placed ends its own turn, not the session. */
+  async #refuse(message: MessageRow, error: unknown): Promise<void> {
+    const failure = asFailure(error);
+    await this.#ports.log.write((tx) => {
+      this.#ports.tables.setMessage(message.id, 'dropped');
+      tx.append(this.sessionId, message.turn, { type: 'error', code: failure.code, message: failure.message });
+      tx.append(this.sessionId, message.turn, { type: 'completion', stop_reason: 'failed', text: '' });
+    });
+  }
+
+  async #dropWaiting(): Promise<void> {
+    await this.#ports.log.write((tx) => {
+      for (const message of this.#ports.tables.messagesNow(this.sessionId, 'queued')) {
+        this.#ports.tables.setMessage(message.id, 'dropped');
+        tx.append(this.sessionId, message.turn, { type: 'completion', stop_reason: 'cancelled', text: '' });
+      }
+    });
+  }
+
+  #setStatus(tx: LogTransaction, patch: Partial<SessionRow>, status: SessionStatus): void {
+    if (this.#status === status) return;
+    patch.status = status;
+    tx.append(this.sessionId, this.#turn, { type: 'status', status });
+    tellParent(this.#ports, tx, this.sessionId, status);
+    tx.afterCommit(() => {
+      this.#status = status;
+      this.#hooks.onStatus(status);
+    });
+  }
+
+  async #recallPermissions(): Promise<void> {
+    const prefix = this.#permissionPrefix;
+    for (const { id, key } of await this.#ports.asks.permissions(this.sessionId))
+      if (key.startsWith(prefix)) void this.#awaitPermission(id, key.slice(prefix.length));
+  }
+
+  // Agents number their requests from one again in every process: an old answer must not fit a new question.
+  get #permissionPrefix(): string {
+    return `permission:${this.conversation.box.id}:`;
+  }
+
+  async #awaitPermission(askId: string, key: string): Promise<void> {
+    const outcome = await this.#ports.asks.wait(askId);
+    const choice = outcome.outcome === 'choice' ? outcome.choice : null;
+    await this.#serial(async () => {
+      if (!this.#isOver) await this.#apply(this.conversation.answer(key, choice));
+    }).catch(() => {});
+  }
+
+  #over(ending: Ending): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#hooks.onOver(ending);
+  }
+
+  /** One change after the other: each starts from the state that the one before has stored. */
+  #serial<T>(run: () => Promise<T>): Promise<T> {
+    const result = this.#work.then(run);
+    this.#work = result.catch((error: unknown) => {
+      this.#ports.logger.error({ err: error, session: this.sessionId }, 'a step of a session failed');
+    });
+    return result;
+  }
+}
+
+/** Appends a `child` event to the parent's log in the same transaction. */
+export function tellParent(ports: SessionPorts, tx: LogTransaction, sessionId: string, status: SessionStatus): void {
+  const parentId = ports.tables.getNow(sessionId)?.parent_id;
+  const parent = parentId ? ports.tables.getNow(parentId) : undefined;
+  if (parent) tx.append(parent.id, parent.turn, { type: 'child', child_session_id: sessionId, status });
+}
+
+export function stateFailure(row: SessionRow, action: string): ReturnType<typeof fail> {
+  return fail('session.state', { ref: row.id, status: row.status, action });
+}

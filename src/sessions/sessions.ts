@@ -1,0 +1,311 @@
+import { fail, newId, type Actor, type CallerDeclaration, type SessionEvent, type SessionStatus } from '../schema/index.ts';
+import type { SessionRow } from '../store/index.ts';
+import { admitExtras, findTarget, isLive, storeMessage, storeSpawn, type MessageAnswer, type MessageArgs, type Target } from './admission.ts';
+import { lifecycle } from './lifecycle.ts';
+import { isNodeAlive } from './node-identity.ts';
+import { placeAt, removePlace } from './place.ts';
+import { pool, type Slot, type SlotWish } from './pool.ts';
+import type { SessionPorts } from './ports.ts';
+import { isAdmin, isOwned, isVisible, owned, visible } from './reach.ts';
+import { reconcile } from './reconcile.ts';
+import { stateFailure } from './runner.ts';
+import { utilityBoxes, type UtilityBoxes } from './utility-boxes.ts';
+
+const reconcileMs = 10_000;
+const maxAnswerBytes = 3 * 1024 * 1024;
+
+export interface EventsAnswer {
+  session_id: string;
+  status: SessionStatus;
+  events: SessionEvent[];
+  last_index: number;
+  has_more: boolean;
+}
+
+/** Whom a session's caller tools are asked from: the session that declared them, or one above it that lets them be inherited. */
+export interface CallerOf {
+  sessionId: string;
+  owner: string;
+  turn: number;
+  declaration: CallerDeclaration;
+}
+
+/** Agents at work: one state machine per session, the same path for roots and children. */
+export interface Sessions {
+  message(actor: Actor, args: MessageArgs): Promise<MessageAnswer>;
+  spawn(actor: Actor, args: MessageArgs): Promise<MessageAnswer>;
+  get(actor: Actor, sessionId: string): Promise<SessionRow>;
+  /** Newest first. */
+  list(actor: Actor, filter: { project_id?: string; status?: string }): Promise<SessionRow[]>;
+  events(actor: Actor, sessionId: string, after: number, max: number): Promise<EventsAnswer>;
+  cancel(actor: Actor, sessionId: string): Promise<SessionStatus>;
+  answer(actor: Actor, sessionId: string, requestId: string, choice: string): Promise<void>;
+  answerCaller(actor: Actor, sessionId: string, requestId: string, given: { result?: unknown; error?: string }): Promise<void>;
+  end(actor: Actor, sessionId: string): Promise<void>;
+  cleanup(actor: Actor, filter: { project_id?: string; maxAgeMs: number }): Promise<number>;
+  callerFor(sessionId: string): Promise<CallerOf | undefined>;
+  /** The actor that speaks through a session's own socket, without a key. */
+  actorOf(sessionId: string): Promise<Actor>;
+  /** Counts as activity of the session. */
+  touch(sessionId: string): void;
+  onStatus(listener: (sessionId: string, status: SessionStatus) => void): () => void;
+  /** Fires when a session's caller declared its tools anew. */
+  onDeclared(listener: (sessionId: string) => void): () => void;
+  readonly utility: UtilityBoxes;
+  /** Takes over what an earlier server left, and begins to look after sandboxes. */
+  start(): Promise<void>;
+  /** Leaves sandboxes running that can be re-attached. */
+  stop(): Promise<void>;
+}
+
+export function sessions(ports: SessionPorts): Sessions {
+  const life = lifecycle(ports);
+  const warm = pool(ports);
+  const utility = utilityBoxes(ports);
+  const declared = new Set<(sessionId: string) => void>();
+  const ourPlaces = (): string[] => [...life.places(), ...warm.places(), ...utility.places()];
+  let timers: NodeJS.Timeout[] = [];
+  let looking: Promise<void> = Promise.resolve();
+  let unlisten = (): void => {};
+  let isStopping = false;
+
+  ports.projects.onDelete(async (projectId) => {
+    await warm.dropProject(projectId);
+    await utility.stop(projectId);
+    for (const row of await ports.tables.list({ project_id: projectId })) if (row.place) await removePlace(ports.runFolder, row.place);
+  });
+
+  async function accept(actor: Actor, args: MessageArgs, isSpawn: boolean): Promise<MessageAnswer> {
+    if (isStopping) throw fail('server.stopping');
+    const known = await answered(actor, args);
+    if (known) return known;
+    const target = await findTarget(ports, actor, args, isSpawn);
+    const extras = await admitExtras(ports, actor, args, target.project);
+    const answer = target.session ? await goOn(actor, args, target, extras) : await begin(actor, args, target, extras);
+    if (extras.caller) {
+      await ports.asks.declared(answer.session_id, actor.principal);
+      for (const listener of declared) listener(answer.session_id);
+    }
+    return answer;
+  }
+
+  function answered(actor: Actor, args: MessageArgs): Promise<MessageAnswer | undefined> {
+    const key = args.idempotency_key;
+    if (key === undefined) return Promise.resolve(undefined);
+    return ports.log.write(() => known(actor, key));
+  }
+
+  function known(actor: Actor, key: string | undefined): MessageAnswer | undefined {
+    const answer = key === undefined ? undefined : ports.tables.answerOfKeyNow(actor.principal, key);
+    return answer === undefined ? undefined : (JSON.parse(answer) as MessageAnswer);
+  }
+
+  function keep(actor: Actor, args: MessageArgs, answer: MessageAnswer): void {
+    if (args.idempotency_key !== undefined) ports.tables.keepAnswer(actor.principal, args.idempotency_key, answer.session_id, JSON.stringify(answer));
+  }
+
+  async function begin(actor: Actor, args: MessageArgs, target: Target, extras: Awaited<ReturnType<typeof admitExtras>>): Promise<MessageAnswer> {
+    const agent = args.agent ?? target.project.agent;
+    const model = args.model ?? target.project.model ?? null;
+    ports.agent(agent);
+    await ports.projects.sandboxFor(target.project);
+    const id = newId('ses');
+    const apiKey = await life.mintKey({ id, project_id: target.project.id, key_grant: extras.grant ?? null });
+    const wish: SlotWish = {
+      project: target.project, workspaceId: target.workspace.id, agent, model, permissions: args.permissions ?? 'auto', hasKey: apiKey !== undefined,
+    };
+    const slot = warm.claim(wish);
+    try {
+      const { answer, isFirst } = await ports.log.write((tx) => {
+        const before = known(actor, args.idempotency_key);
+        if (before) return { answer: before, isFirst: false };
+        const stored = storeSpawn(ports, tx, actor, target, args, { id, agent, model, ...extras, node: ports.node, ...(slot && { warm: warmColumns(slot) }) });
+        keep(actor, args, stored);
+        return { answer: stored, isFirst: true };
+      });
+      if (isFirst) {
+        life.launch((await ports.tables.get(id))!, apiKey, slot);
+        warm.refill(wish);
+      } else await takeBack(id, wish, slot);
+      return answer;
+    } catch (error) {
+      await takeBack(id, wish, slot);
+      throw error;
+    }
+  }
+
+  async function takeBack(sessionId: string, wish: SlotWish, slot: Slot | undefined): Promise<void> {
+    await ports.tokens.revokeOfSession(sessionId);
+    if (slot) warm.unclaim(wish, slot);
+  }
+
+  async function goOn(actor: Actor, args: MessageArgs, target: Target, extras: Awaited<ReturnType<typeof admitExtras>>): Promise<MessageAnswer> {
+    ports.agent(target.session!.agent);
+    const { resumed, ...answer } = await ports.log.write((tx) => {
+      const before = known(actor, args.idempotency_key);
+      if (before) return { ...before, resumed: false };
+      const stored = storeMessage(ports, tx, target, args, { ...extras, node: ports.node });
+      const { resumed: _, ...public_ } = stored;
+      keep(actor, args, public_);
+      return stored;
+    });
+    if (resumed) {
+      const row = (await ports.tables.get(answer.session_id))!;
+      life.launch(row, await life.mintKey(row));
+    } else life.runner(answer.session_id)?.pump();
+    return answer;
+  }
+
+  async function events(actor: Actor, sessionId: string, after: number, max: number): Promise<EventsAnswer> {
+    const row = await visible(ports, actor, sessionId);
+    const stored = await ports.log.readStored(sessionId, after, max + 1);
+    const chosen: SessionEvent[] = [];
+    let bytes = 0;
+    for (const event of stored.slice(0, max)) {
+      bytes += event.json.length;
+      if (bytes > maxAnswerBytes && chosen.length > 0) break;
+      chosen.push(JSON.parse(event.json) as SessionEvent);
+    }
+    return { session_id: sessionId, status: row.status, events: chosen, last_index: chosen.at(-1)?.index ?? after, has_more: chosen.length < stored.length };
+  }
+
+  /** Sessions of another living process: it does what the row wants, we wait until it is done. */
+  async function endElsewhere(row: SessionRow): Promise<void> {
+    await ports.log.write(() => ports.tables.update(row.id, { wanted: 'end' }));
+    for (let waited = 0; waited < 30_000; waited += 100) {
+      const now = await ports.tables.get(row.id);
+      if (!now || !isLive(now)) return;
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+    throw fail('session.state', { ref: row.id, status: row.status, action: 'ending it from this process' });
+  }
+
+  const isElsewhere = (row: SessionRow): boolean => row.node !== ports.node && isNodeAlive(row.node);
+
+  async function heed(): Promise<void> {
+    for (const row of await ports.tables.list({ node: ports.node, isLive: true })) {
+      const runner = life.runner(row.id);
+      if (row.wanted === 'end') void life.finish(row.id, { status: 'ended' });
+      else if (row.wanted === 'cancel') {
+        await ports.log.write(() => ports.tables.update(row.id, { wanted: null }));
+        await runner?.cancel();
+      } else runner?.pump();
+    }
+  }
+
+  function endIdle(): void {
+    const minutes = ports.settings().limits.idleMinutes;
+    for (const runner of life.runners())
+      if (Date.now() - runner.activeAt > minutes * 60_000)
+        void life.finish(runner.sessionId, { status: 'timed_out', reason: `nothing happened for ${minutes} minutes` });
+  }
+
+  function look(): Promise<void> {
+    looking = looking.then(() => (isStopping ? undefined : reconcile(ports, life, ourPlaces)), () => {});
+    return looking;
+  }
+
+  return {
+    utility,
+    message: (actor, args) => accept(actor, args, false),
+    spawn: (actor, args) => accept(actor, args, true),
+    get: (actor, sessionId) => visible(ports, actor, sessionId),
+    async list(actor, filter) {
+      if (filter.project_id !== undefined && actor.kind !== 'session') await ports.projects.get(actor, filter.project_id);
+      const rows: SessionRow[] = [];
+      for (const row of await ports.tables.list(filter)) if (await isVisible(ports, actor, row)) rows.push(row);
+      return rows.reverse();
+    },
+    events,
+    async cancel(actor, sessionId) {
+      const row = await owned(ports, actor, sessionId, 'cancel its turn');
+      if (!isLive(row)) throw stateFailure(row, 'cancelling');
+      if (isElsewhere(row)) await ports.log.write(() => ports.tables.update(row.id, { wanted: 'cancel' }));
+      else await life.runner(sessionId)?.cancel();
+      return (await ports.tables.get(sessionId))?.status ?? row.status;
+    },
+    async answer(actor, sessionId, requestId, choice) {
+      await visible(ports, actor, sessionId);
+      await ports.asks.answer(sessionId, requestId, { principal: actor.principal, isAdmin: isAdmin(actor) }, { outcome: 'choice', choice });
+    },
+    async answerCaller(actor, sessionId, requestId, given) {
+      await visible(ports, actor, sessionId);
+      const outcome = given.error === undefined ? ({ outcome: 'result', value: given.result ?? null } as const) : ({ outcome: 'error', message: given.error } as const);
+      await ports.asks.answer(sessionId, requestId, { principal: actor.principal, isAdmin: isAdmin(actor) }, outcome);
+    },
+    async end(actor, sessionId) {
+      const row = await owned(ports, actor, sessionId, 'end it');
+      if (!isLive(row)) return;
+      if (isElsewhere(row)) return endElsewhere(row);
+      await life.finish(sessionId, { status: 'ended' });
+    },
+    async cleanup(actor, { project_id, maxAgeMs }) {
+      if (project_id !== undefined) await ports.projects.get(actor, project_id);
+      let deleted = 0;
+      const before = new Date(Date.now() - maxAgeMs).toISOString();
+      for (const row of await ports.tables.list({ ...(project_id !== undefined && { project_id }), isLive: false })) {
+        if (row.updated_at > before || !(await isVisible(ports, actor, row)) || !(await isOwned(ports, actor, row))) continue;
+        const isGone = await ports.log.write((tx) => {
+          const now = ports.tables.getNow(row.id);
+          if (!now || isLive(now)) return false;
+          tx.remove(row.id);
+          ports.asks.remove(tx, row.id);
+          ports.tables.remove(row.id);
+          return true;
+        });
+        if (!isGone) continue;
+        deleted += 1;
+        if (row.place) await removePlace(ports.runFolder, row.place);
+      }
+      return deleted;
+    },
+    async callerFor(sessionId) {
+      for (let row = await ports.tables.get(sessionId), isSelf = true; row; isSelf = false) {
+        if (row.caller && (isSelf || row.caller.inherit)) return { sessionId: row.id, owner: row.owner, turn: row.turn, declaration: row.caller };
+        row = row.parent_id ? await ports.tables.get(row.parent_id) : undefined;
+      }
+      return undefined;
+    },
+    async actorOf(sessionId) {
+      const row = await ports.tables.get(sessionId);
+      const project = row && (await ports.projects.load(row.project_id));
+      if (!row || !project || !isLive(row)) throw fail('session.not_found', { ref: sessionId });
+      return {
+        kind: 'session', door: 'socket', principal: `session:${sessionId}`, level: project.wish.bundles ? 'write' : 'read',
+        projects: [project.id], bundles: project.bundles, sessionId, projectId: project.id,
+      };
+    },
+    touch(sessionId) {
+      const runner = life.runner(sessionId);
+      if (runner) runner.activeAt = Date.now();
+    },
+    onStatus: (listener) => life.onStatus(listener),
+    onDeclared(listener) {
+      declared.add(listener);
+      return () => declared.delete(listener);
+    },
+    async start() {
+      await look();
+      const idleMs = ports.settings().limits.idleMinutes * 60_000;
+      timers = [setInterval(() => void look(), reconcileMs), setInterval(endIdle, Math.max(100, Math.min(5000, idleMs / 4)))];
+      for (const timer of timers) timer.unref();
+      unlisten = ports.log.onForeignCommit(() => void heed().catch((error: unknown) => ports.logger.error({ err: error }, 'wishes of another process were not heard')));
+    },
+    async stop() {
+      isStopping = true;
+      unlisten();
+      for (const timer of timers) clearInterval(timer);
+      await looking;
+      await Promise.all([warm.close(), utility.close()]);
+      await life.leave();
+    },
+  };
+
+  function warmColumns(slot: Slot): Partial<SessionRow> {
+    return {
+      place: placeAt(ports.runFolder, slot.box.place.name).name,
+      box: { id: slot.box.id, driver: slot.box.driver.name },
+      ...(slot.conversation && { agent_state: slot.conversation.state, spool_offset: slot.conversation.offset }),
+    };
+  }
+}
