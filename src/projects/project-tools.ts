@@ -1,5 +1,5 @@
 import type { Actor, BuiltInBundle, JsonSchema, Settings } from '../schema/index.ts';
-import type { SandboxDriver } from '../sandbox/index.ts';
+import type { Sandboxes } from '../sandbox/index.ts';
 import type { ProjectWish } from '../store/index.ts';
 import { defaultBundles } from './admit-project.ts';
 import { projectView } from './project-view.ts';
@@ -14,12 +14,12 @@ const args = (properties: Record<string, JsonSchema>, required: string[] = []): 
 export interface ProjectToolsOptions {
   projects: Projects;
   settings: () => Settings;
-  drivers: readonly SandboxDriver[];
+  sandboxes: Pick<Sandboxes, 'probes'>;
   knownBundles: () => readonly string[];
 }
 
 /** project_list, project_get, project_create, project_delete, project_options. */
-export function projectTools({ projects, settings, drivers, knownBundles }: ProjectToolsOptions): BuiltInBundle {
+export function projectTools({ projects, settings, sandboxes, knownBundles }: ProjectToolsOptions): BuiltInBundle {
   return {
     slug: 'project',
     displayName: 'Projects',
@@ -76,7 +76,7 @@ export function projectTools({ projects, settings, drivers, knownBundles }: Proj
         example: 'project.options()',
         run: async ({ project_id }: { project_id?: string }, call) => {
           if (project_id !== undefined) await projects.get(call.actor, project_id);
-          return options(settings(), drivers, knownBundles(), call.actor);
+          return options(settings(), sandboxes, knownBundles(), call.actor);
         },
       },
     ],
@@ -152,8 +152,8 @@ function create(projects: Projects, actor: Actor, wish: CreateArgs): ReturnType<
   });
 }
 
-async function options(settings: Settings, drivers: readonly SandboxDriver[], bundles: readonly string[], actor: Actor): Promise<object> {
-  const probes = await Promise.all(drivers.map((driver) => driver.probe()));
+async function options(settings: Settings, sandboxes: Pick<Sandboxes, 'probes'>, bundles: readonly string[], actor: Actor): Promise<object> {
+  const probes = await sandboxes.probes();
   return {
     agents: ['embedded', ...Object.keys(settings.agents.known).filter((name) => name !== 'embedded')],
     models: [...new Set(Object.values(settings.providers).flatMap((provider) => Object.keys(provider.prices ?? {})))],

@@ -24,8 +24,8 @@ async function sandboxView(room: Projects, project: Project): Promise<Record<str
   const wish = project.wish.sandbox;
   const asked = { ...(wish.image !== undefined && { image: wish.image }), egress: project.egress };
   try {
-    const { driver, probe, level } = await room.sandboxFor(project);
-    return { driver: driver.name, level, ...asked, missing: probe.missing };
+    const { driver, probe } = await room.sandboxFor(project);
+    return { driver: driver.name, level: probe.level, ...asked, missing: probe.missing };
   } catch (error) {
     return { driver: wish.driver ?? 'auto', level: wish.level ?? 'basic', ...asked, unavailable: (error as Error).message };
   }

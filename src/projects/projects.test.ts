@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, test } from 'node:test';
 import { openConfig } from '../config/index.ts';
-import type { Probe, SandboxDriver } from '../sandbox/index.ts';
+import { openSandboxes } from '../sandbox/index.ts';
 import type { Actor, Failure } from '../schema/index.ts';
 import { Database, openProjects, openSessions, type ProjectWish, type SessionRow, type SessionTables } from '../store/index.ts';
 import { projects, type Projects } from './index.ts';
@@ -15,9 +15,6 @@ let room: Projects;
 let sessions: SessionTables;
 let config: Awaited<ReturnType<typeof openConfig>>;
 
-const driverWith = (probe: Partial<Probe>): SandboxDriver =>
-  ({ name: probe.driver, probe: async () => ({ available: true, notes: [], missing: [], ...probe }) }) as SandboxDriver;
-
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'oub-projects-'));
   await mkdir(join(folder, 'projects'));
@@ -26,10 +23,7 @@ beforeEach(async () => {
   sessions = await openSessions(db);
   room = projects({
     db, tables: await openProjects(db), sessions, forgetSession: () => {}, folder: join(folder, 'projects'), settings: () => config.current(),
-    drivers: [
-      driverWith({ driver: 'docker', available: false, notes: ['no socket'] }),
-      driverWith({ driver: 'bubblewrap', level: 'basic', missing: ['seccomp'] }),
-    ],
+    sandboxes: openSandboxes({ folder: join(folder, 'sandbox'), sockets: { docker: [], podman: [] } }),
     knownBundles: () => ['ot', 'text', 'demo', 'fs'],
   });
 });
@@ -102,13 +96,6 @@ describe('projects', () => {
   test('refuse a bundle or agent that does not exist', async () => {
     await assert.rejects(room.create(writer, 'p', { ...plain, bundles: ['nope'] }), code('request.invalid'));
     await assert.rejects(room.create(writer, 'p', { ...plain, agent: 'nope' }), code('request.invalid'));
-  });
-
-  test('get the most closed sandbox there is, and strict is never given less', async () => {
-    const project = await room.create(writer, 'p', plain);
-    assert.equal((await room.sandboxFor(project)).driver.name, 'bubblewrap');
-    const strict = await room.create(writer, 'q', { ...plain, sandbox: { level: 'strict' } });
-    await assert.rejects(room.sandboxFor(strict), (error: Failure) => error.code === 'sandbox.unavailable' && /no socket/.test(error.message) && /seccomp/.test(error.message));
   });
 
   test('are deleted whole, and not at all while a session is live', async () => {

@@ -1,10 +1,15 @@
 import { mkdir, readdir, rename, rm, stat, chown } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { SandboxDriver } from '../sandbox/index.ts';
+import type { DriverName, Probe, SandboxDriver, Sandboxes } from '../sandbox/index.ts';
 import { fail, newId, reachesProject, type Actor, type Settings } from '../schema/index.ts';
 import type { Database, ProjectRow, ProjectTables, ProjectWish, SessionTables, WorkspaceRow } from '../store/index.ts';
 import { admitWish, defaultBundles, levelOf, limitsOf } from './admit-project.ts';
-import { chooseSandbox, type SandboxChoice } from './sandbox-choice.ts';
+
+/** The driver that a project's sandboxes get here and now, and how closed they are. */
+export interface SandboxChoice {
+  driver: SandboxDriver;
+  probe: Probe;
+}
 
 /** A project with every default filled in. */
 export interface Project {
@@ -54,11 +59,11 @@ export interface ProjectsOptions {
   forgetSession: (db: Database, sessionId: string) => void;
   folder: string;
   settings: () => Settings;
-  drivers: readonly SandboxDriver[];
+  sandboxes: Pick<Sandboxes, 'choose'>;
   knownBundles: () => readonly string[];
 }
 
-export function projects({ db, tables, sessions, forgetSession, folder, settings, drivers, knownBundles }: ProjectsOptions): Projects {
+export function projects({ db, tables, sessions, forgetSession, folder, settings, sandboxes, knownBundles }: ProjectsOptions): Projects {
   const beforeDelete: ((projectId: string) => Promise<void>)[] = [];
   const folderOf = (workspace: { id: string; project_id: string }): string => join(folder, workspace.project_id, 'workspaces', workspace.id);
   const trashOf = (id: string): string => join(folder, `.deleted-${id}`);
@@ -194,7 +199,12 @@ export function projects({ db, tables, sessions, forgetSession, folder, settings
     },
     sandboxFor(project) {
       const now = settings();
-      return chooseSandbox(drivers, { driver: project.wish.sandbox.driver ?? now.sandbox.driver, level: levelOf(project.wish, now) });
+      const { driver = now.sandbox.driver, image } = project.wish.sandbox;
+      return sandboxes.choose({
+        driver: driver as 'auto' | DriverName,
+        level: levelOf(project.wish, now),
+        ...(image !== undefined && { image }),
+      });
     },
     onDelete: (listener) => void beforeDelete.push(listener),
     async tidy() {

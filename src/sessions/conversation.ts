@@ -21,7 +21,6 @@ export class Conversation {
   state: AgentState;
   offset: number;
   #sent = new Set<string>();
-  #openingIds = new Set<string>();
   readonly #apiKey: string | undefined;
 
   constructor(box: LiveBox, driver: AgentDriver, state: AgentState, offset: number, apiKey?: string) {
@@ -30,7 +29,6 @@ export class Conversation {
     this.state = state;
     this.offset = offset;
     this.#apiKey = apiKey;
-    if (apiKey) this.#openingIds = new Set(state.outbox.map((each) => each.id));
   }
 
   /** The change a batch of records makes; pure until `accept`. */
@@ -67,7 +65,7 @@ export class Conversation {
     for (const { id, line } of this.state.outbox) {
       if (this.#sent.has(id)) continue;
       this.#sent.add(id);
-      const spoken = this.#apiKey && this.#openingIds.has(id) ? line.replaceAll(keyPlaceholder, this.#apiKey) : line;
+      const spoken = this.#apiKey && this.state.phase === 'starting' ? line.replaceAll(keyPlaceholder, this.#apiKey) : line;
       this.box.link.send({ id: this.#outside(id), do: 'write', line: spoken });
     }
     const waiting = new Set(this.state.outbox.map((each) => each.id));
@@ -81,7 +79,8 @@ export class Conversation {
   #step(state: AgentState, record: SpoolRecord): Step | undefined {
     switch (record.kind) {
       case 'out':
-        return this.driver.line(state, record.line);
+      case 'err':
+        return this.driver.line(state, record.line, record.kind);
       case 'done': {
         const id = this.#inside(record.id);
         return id === undefined ? undefined : this.driver.delivered(state, id, record.error);

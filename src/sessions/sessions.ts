@@ -1,4 +1,5 @@
 import { fail, newId, type Actor, type CallerDeclaration, type SessionEvent, type SessionStatus } from '../schema/index.ts';
+import type { ExecResult, ExecSpec } from '../sandbox/index.ts';
 import type { SessionRow } from '../store/index.ts';
 import { admitExtras, findTarget, isLive, storeMessage, storeSpawn, type MessageAnswer, type MessageArgs, type Target } from './admission.ts';
 import { lifecycle } from './lifecycle.ts';
@@ -43,6 +44,8 @@ export interface Sessions {
   answerCaller(actor: Actor, sessionId: string, requestId: string, given: { result?: unknown; error?: string }): Promise<void>;
   end(actor: Actor, sessionId: string): Promise<void>;
   cleanup(actor: Actor, filter: { project_id?: string; maxAgeMs: number }): Promise<number>;
+  /** Runs a command in the sandbox of a session. */
+  exec(actor: Actor, projectId: string, sessionId: string, spec: ExecSpec): Promise<ExecResult>;
   callerFor(sessionId: string): Promise<CallerOf | undefined>;
   /** The actor that speaks through a session's own socket, without a key. */
   actorOf(sessionId: string): Promise<Actor>;
@@ -258,6 +261,13 @@ export function sessions(ports: SessionPorts): Sessions {
         if (row.place) await removePlace(ports.runFolder, row.place);
       }
       return deleted;
+    },
+    async exec(actor, projectId, sessionId, spec) {
+      const row = await owned(ports, actor, sessionId, 'run commands in it');
+      if (row.project_id !== projectId) throw fail('session.not_found', { ref: sessionId });
+      const box = life.runner(sessionId)?.conversation.box;
+      if (!box) throw stateFailure(row, 'running a command');
+      return box.driver.exec(box.id, spec);
     },
     async callerFor(sessionId) {
       for (let row = await ports.tables.get(sessionId), isSelf = true; row; isSelf = false) {

@@ -1,0 +1,148 @@
+import { fail, type BuiltInBundle, type JsonSchema } from '../schema/index.ts';
+import type { MessageArgs } from './admission.ts';
+import { messageSchema, spawnSchema } from './message-schema.ts';
+import type { SessionPorts } from './ports.ts';
+import { sessionView } from './session-view.ts';
+import type { Sessions } from './sessions.ts';
+
+const statuses = ['starting', 'running', 'idle', 'ended', 'failed', 'timed_out'];
+const sessionId: JsonSchema = { type: 'string', description: 'Id of the session, ses_...' };
+const args = (properties: Record<string, JsonSchema>, required: string[] = []): JsonSchema => ({ type: 'object', properties, required, additionalProperties: false });
+const pageSize = 100;
+
+/** session_list, _get, _events, _message, _spawn, _cancel, _answer, _end, _cleanup. */
+export function sessionTools(sessions: Sessions, ports: SessionPorts): BuiltInBundle {
+  return {
+    slug: 'session',
+    displayName: 'Sessions',
+    description: 'Agents at work: start one, talk to it, follow its events, end it.',
+    isOwn: true,
+    tools: [
+      {
+        slug: 'list',
+        description: 'List sessions, newest first.',
+        level: 'read',
+        argSchema: args({
+          project_id: { type: 'string', description: 'Only sessions of this project.' },
+          status: { enum: statuses, description: 'Only sessions with this status.' },
+          page_token: { type: 'string', description: 'next_page_token of the page before.' },
+        }),
+        returns: '{sessions: [session], next_page_token?}',
+        example: 'session.list(status="idle")',
+        run: async ({ page_token, ...filter }: { project_id?: string; status?: string; page_token?: string }, call) => {
+          const before = page_token === undefined ? undefined : fromToken(page_token);
+          const rows = (await sessions.list(call.actor, filter)).filter((row) => before === undefined || row.id < before);
+          const page = rows.slice(0, pageSize);
+          return {
+            sessions: await Promise.all(page.map((row) => sessionView(ports, row, call.actor))),
+            ...(rows.length > page.length && { next_page_token: Buffer.from(page.at(-1)!.id).toString('base64url') }),
+          };
+        },
+      },
+      {
+        slug: 'get',
+        description: 'Show one session: its status, turn, usage, open requests and caller.',
+        level: 'read',
+        argSchema: args({ session_id: sessionId }, ['session_id']),
+        returns: 'the session',
+        example: 'session.get(session_id="ses_...")',
+        run: async ({ session_id }: { session_id: string }, call) => sessionView(ports, await sessions.get(call.actor, session_id), call.actor),
+      },
+      {
+        slug: 'events',
+        description: 'Read events of a session after an index; poll again with last_index.',
+        level: 'read',
+        argSchema: args(
+          {
+            session_id: sessionId,
+            since_index: { type: 'integer', minimum: -1, default: -1, description: 'Index of the last event already seen; -1 for all.' },
+            max_events: { type: 'integer', minimum: 1, maximum: 1000, default: 100, description: 'At most this many.' },
+          },
+          ['session_id'],
+        ),
+        returns: '{session_id, status, events, last_index, has_more}',
+        example: 'session.events(session_id="ses_...", since_index=4)',
+        run: ({ session_id, since_index = -1, max_events = 100 }: { session_id: string; since_index?: number; max_events?: number }, call) =>
+          sessions.events(call.actor, session_id, since_index, max_events),
+      },
+      {
+        slug: 'message',
+        description: 'Send a message to an agent: to a session, or to a project, where the live session of the workspace goes on or a new one is started.',
+        level: 'write',
+        argSchema: messageSchema,
+        returns: '{session_id, workspace_id, spawned, turn, last_event_index}',
+        example: 'session.message(project_id="proj_...", message="Say hello")',
+        run: (given: MessageArgs, call) => sessions.message(call.actor, given),
+      },
+      {
+        slug: 'spawn',
+        description: 'Start a new session in a project with its first message.',
+        level: 'write',
+        argSchema: spawnSchema,
+        returns: '{session_id, workspace_id, spawned, turn, last_event_index}',
+        example: 'session.spawn(project_id="proj_...", message="Say hello")',
+        run: (given: MessageArgs, call) => sessions.spawn(call.actor, given),
+      },
+      {
+        slug: 'cancel',
+        description: 'Stop the turn that runs.',
+        level: 'write',
+        argSchema: args({ session_id: sessionId }, ['session_id']),
+        returns: '{id, status}',
+        example: 'session.cancel(session_id="ses_...")',
+        run: async ({ session_id }: { session_id: string }, call) => ({ id: session_id, status: await sessions.cancel(call.actor, session_id) }),
+      },
+      {
+        slug: 'answer',
+        description: 'Answer a permission request of the agent with one of its options.',
+        level: 'write',
+        argSchema: args(
+          {
+            session_id: sessionId,
+            request_id: { type: 'string', description: 'request_id of the permission_request event.' },
+            choice: { type: 'string', description: 'Id of the chosen option.' },
+          },
+          ['session_id', 'request_id', 'choice'],
+        ),
+        returns: '{request_id, accepted: true}',
+        example: 'session.answer(session_id="ses_...", request_id="ask_...", choice="allow")',
+        run: async (given: { session_id: string; request_id: string; choice: string }, call) => {
+          await sessions.answer(call.actor, given.session_id, given.request_id, given.choice);
+          return { request_id: given.request_id, accepted: true };
+        },
+      },
+      {
+        slug: 'end',
+        description: 'End a session and its children; answers when their processes are gone.',
+        level: 'write',
+        argSchema: args({ session_id: sessionId }, ['session_id']),
+        returns: '{id, status: "ended"}',
+        example: 'session.end(session_id="ses_...")',
+        run: async ({ session_id }: { session_id: string }, call) => {
+          await sessions.end(call.actor, session_id);
+          return { id: session_id, status: 'ended' };
+        },
+      },
+      {
+        slug: 'cleanup',
+        description: 'Delete finished sessions with their logs.',
+        level: 'write',
+        argSchema: args({
+          project_id: { type: 'string', description: 'Only sessions of this project.' },
+          max_age_hours: { type: 'number', minimum: 0, default: 24, description: 'Only sessions that finished longer ago than this.' },
+        }),
+        returns: '{deleted: n}',
+        example: 'session.cleanup(max_age_hours=48)',
+        run: async ({ project_id, max_age_hours = 24 }: { project_id?: string; max_age_hours?: number }, call) => ({
+          deleted: await sessions.cleanup(call.actor, { ...(project_id !== undefined && { project_id }), maxAgeMs: max_age_hours * 3600_000 }),
+        }),
+      },
+    ],
+  };
+}
+
+function fromToken(token: string): string {
+  const id = Buffer.from(token, 'base64url').toString();
+  if (!/^ses_[0-9a-z]{26}$/.test(id)) throw fail('page_token.invalid');
+  return id;
+}
