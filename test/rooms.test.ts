@@ -5,9 +5,10 @@ import { test } from 'node:test';
 
 const root = join(import.meta.dirname, '..');
 // The table is a plain script, because lint reads it under an old Node.
-const { refusal, rooms } = (await import(join(root, 'scripts', 'rooms.js'))) as {
+const { refusal, rooms, roots } = (await import(join(root, 'scripts', 'rooms.js'))) as {
   refusal(file: string, specifier: string): string | undefined;
   rooms: Record<string, string[]>;
+  roots: Record<string, string[]>;
 };
 const files = globSync('**/*.ts', { cwd: join(root, 'src') }).map((file) => file.replaceAll('\\', '/'));
 const importsOf = (source: string) =>
@@ -37,10 +38,15 @@ test('every import in src/ follows the table', () => {
 test('every folder of src/ is a room of the table with a front door that says its purpose', () => {
   const folders = new Set(files.filter((file) => file.includes('/')).map((file) => file.split('/')[0]!));
   for (const folder of folders) {
-    assert.ok(rooms[folder], `src/${folder} is not in the table`);
-    if (folder === 'doors') continue;
-    const first = readFileSync(join(root, 'src', folder, 'index.ts'), 'utf8').split('\n')[0]!;
-    assert.match(first, /^\/\/ .+ May import: .+\.$/, `src/${folder}/index.ts`);
+    assert.ok(rooms[folder] ?? roots[folder], `src/${folder} is not in the table`);
+    // A program with a folder of its own is entered by its file; doors and sources have one room per kind.
+    const kinds = ['doors', 'sources'].includes(folder)
+      ? new Set(files.filter((file) => file.startsWith(`${folder}/`) && file.split('/').length > 2).map((file) => file.split('/')[1]!))
+      : new Set(roots[folder] ? [] : ['.']);
+    for (const kind of kinds) {
+      const first = readFileSync(join(root, 'src', folder, kind, 'index.ts'), 'utf8').split('\n')[0]!;
+      assert.match(first, /^\/\/ .+ May import: .+\.$/, `src/${folder}/${kind}/index.ts`);
+    }
   }
 });
 
