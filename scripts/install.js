@@ -11,14 +11,9 @@ export const root = dirname(dirname(fileURLToPath(import.meta.url)));
 export function install() {
   if (!isInstalled()) {
     console.error('Installing packages (npm ci) ...');
-    const done = spawnSync('npm', ['ci', '--no-audit', '--no-fund'], {
-      cwd: root,
-      stdio: ['ignore', 'ignore', 'inherit'],
-      shell: process.platform === 'win32',
-      env: { ...process.env, PATH: pathWithoutOurs(), NODE_ENV: 'development' },
-    });
-    if (done.status !== 0) {
-      console.error('npm ci failed. Check the network and the npm registry, then try again.');
+    // A registry may lack a binary of another platform that the lock file names; npm install does not mind.
+    if (!npm('ci') && !npm('install', '--no-save')) {
+      console.error('The packages could not be installed. Check the network and the npm registry, then try again.');
       process.exit(1);
     }
   }
@@ -30,6 +25,16 @@ export function install() {
     process.exit(1);
   }
   return node;
+}
+
+function npm(...args) {
+  const done = spawnSync('npm', [...args, '--no-audit', '--no-fund', '--loglevel=error'], {
+    cwd: root,
+    stdio: ['ignore', 'ignore', 'inherit'],
+    shell: process.platform === 'win32',
+    env: { ...process.env, PATH: pathWithoutOurs(), NODE_ENV: 'development' },
+  });
+  return done.status === 0;
 }
 
 // npm writes node_modules/.package-lock.json as its last step, so it doubles as the mark of a finished install.

