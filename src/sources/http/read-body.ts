@@ -29,12 +29,16 @@ export function readBody(
   const declared = Number(answer.headers['content-length']);
   return new Promise((resolve, reject) => {
     const { body } = answer;
+    let stream: Readable = body;
+    let isOver = false;
     const stop = (error: unknown): void => {
-      body.on('error', () => {}).destroy();
+      if (isOver) return;
+      isOver = true;
+      // Both ends: a bomb must not go on unpacking behind our back.
+      for (const each of new Set([body, stream])) each.on('error', () => {}).destroy();
       reject(error as Error);
     };
     const tooLarge = (): void => stop(fail('response.too_large', { tool, limit: maxBytes }));
-    let stream: Readable;
     try {
       stream = unpacked(body, answer.headers['content-encoding'], stop);
     } catch (error) {
@@ -43,6 +47,7 @@ export function readBody(
     if (stream === body && declared > maxBytes) return tooLarge();
     let size = 0;
     stream.on('data', (chunk: Buffer) => {
+      if (isOver) return;
       size += chunk.length;
       if (size > maxBytes) return tooLarge();
       try {
