@@ -91,7 +91,7 @@ test('success is what successCodes say, and errorMode empty turns an error into 
 });
 
 test('trouble that may pass is tried three times, for methods that may be repeated', async () => {
-  for (const status of [500, 502, 503, 429, 408, 425]) {
+  for (const status of [502, 429, 408, 425]) {
     server.seen.splice(0);
     server.answer = inTurn(
       (_, to) => to.writeHead(status).end(),
@@ -339,7 +339,10 @@ test('server-sent events and JSON lines are passed on as they come and collected
     void seenFirst.then(() => to.end('ta: "ü"\n\ndata: [DONE]\n\n'));
   };
   const told: Progress[] = [];
-  const onProgress = (progress: Progress): void => void (told.push(progress), release());
+  const onProgress = (progress: Progress): void => {
+    told.push(progress);
+    release();
+  };
   const result = await ask({}, undefined, { onProgress });
   assert.deepEqual(result.value, [{ n: 1 }, 'two\nlines', 'ü']);
   assert.deepEqual(
