@@ -3,3 +3,4 @@ export { Catalog, type CatalogChange } from './catalog.ts';
 export { pageTokens, type PageTokens } from './page-token.ts';
 export type { OrderKey, ToolSummary } from './tool-summary.ts';
 export * from './search.ts';
+export { openSearchIndex, type SearchIndexOptions } from './search-index.ts';
