@@ -4,7 +4,7 @@ import { crc32 } from 'node:zlib';
 import type { SearchDoc } from './search.ts';
 import type { Base } from './search-base.ts';
 import { DocTable } from './search-docs.ts';
-import { SearchMemory } from './search-memory.ts';
+import type { SearchMemory } from './search-memory.ts';
 
 /** Written into the file; another number means: made by another version, build again. */
 const layout = 1;

@@ -212,9 +212,14 @@ describe('changes', () => {
           const memory = new SearchMemory();
           const left = new Map<string, SearchDoc>();
           for (const each of steps) {
-            if ('put' in each) (memory.put(each.put), left.set(each.put.id, each.put));
-            else if ('remove' in each) (memory.remove(each.remove), left.delete(each.remove));
-            else memory.settle();
+            if ('settle' in each) memory.settle();
+            else if ('put' in each) {
+              memory.put(each.put);
+              left.set(each.put.id, each.put);
+            } else {
+              memory.remove(each.remove);
+              left.delete(each.remove);
+            }
           }
           for (const [q, given] of asked) {
             let after: SearchHit | undefined;

@@ -75,7 +75,7 @@ function changed(changes: readonly Change[]): void {
   saving ??= setTimeout(save, saveAfterMs).unref();
   if (memory.unsettled < settleAt) return;
   clearTimeout(settling);
-  settling = setTimeout(() => void settle(), settleAfterMs).unref();
+  settling = setTimeout(settle, settleAfterMs).unref();
 }
 
 function save(): void {
