@@ -149,9 +149,11 @@ export class Catalog {
 
   /** One exact version; throws tool.corrupt when its file is there but damaged. */
   summary(bundleID: string, slug: string, version: string): ToolSummary | undefined {
+    const found = this.#offered.byKey(bundleID, slug, version) ?? this.#stored.records.byKey(bundleID, slug, version);
+    if (found || this.#stored.records.corrupt.size === 0) return found;
     const reason = this.#stored.records.corrupt.get(toolPath(bundleID, slug, version));
     if (reason !== undefined) throw fail('tool.corrupt', { ref: `${slug} version ${version}`, reason });
-    return this.#offered.byKey(bundleID, slug, version) ?? this.#stored.records.byKey(bundleID, slug, version);
+    return undefined;
   }
 
   byId(id: string): ToolSummary | undefined {

@@ -112,8 +112,8 @@ export function callGate({ catalog, views, observe, settings, keepLarge, redact 
     try {
       const inner = innerCall(actor, view, options, deadline.signal);
       const result = redact.value(await orAborted(seen.source!.run(view, args, inner), deadline.signal));
-      const outcome = await settle(actor, seen, result, options);
-      await begun.record(outcome.ok ? 'ok' : (outcome.error.code as Failure['code']), sizeOf(outcome), true);
+      const { outcome, bytes } = await settle(actor, seen, result, options);
+      await begun.record(outcome.ok ? 'ok' : 'tool.failed', bytes, true);
       return outcome;
     } catch (error) {
       const failure = failureOf(error, seen);
@@ -166,11 +166,12 @@ export function callGate({ catalog, views, observe, settings, keepLarge, redact 
   };
 
   /** Checks and bounds what came back. */
-  const settle = async (actor: Actor, { view }: Seen, result: ToolResult, options: CallOptions): Promise<Outcome> => {
+  const settle = async (actor: Actor, { view }: Seen, result: ToolResult, options: CallOptions): Promise<Settled> => {
     const value = result.value === undefined ? null : result.value;
     if (result.isError) {
       const message = errorText(result);
-      return { ok: false, error: { code: 'tool.failed', message, retryable: false }, result };
+      const outcome: Outcome = { ok: false, error: { code: 'tool.failed', message, retryable: false }, result };
+      return { outcome, bytes: Buffer.byteLength(message) };
     }
     if (view.outputSchema !== undefined && !result.isEmpty) {
       const checked = compileSchema(view.outputSchema).check(value, '/value');
@@ -184,10 +185,16 @@ export function callGate({ catalog, views, observe, settings, keepLarge, redact 
       if (bytes > maxInnerBytes) throw fail('response.too_large', { tool: view.name, limit: maxInnerBytes });
     } else if (!isSelfBounded(view) && bytes > inlineLimit(actor, settings())) {
       const kept = await keepLarge(actor, value, text);
-      return { ok: true, value: kept, result: { value: kept, ...(result.meta && { meta: result.meta }) } };
+      return { outcome: { ok: true, value: kept, result: { value: kept, ...(result.meta && { meta: result.meta }) } }, bytes };
     }
-    return { ok: true, value, result: { ...result, value } };
+    return { outcome: { ok: true, value, result: { ...result, value } }, bytes };
   };
+
+  interface Settled {
+    outcome: Outcome;
+    /** Size of the whole answer, kept or not. */
+    bytes: number;
+  }
 
   interface Begun {
     record(outcome: CallRecord['outcome'], resultBytes: number, isDispatched: boolean): Promise<void>;
@@ -333,10 +340,6 @@ function isSelfBounded(tool: ToolView): boolean {
 
 function inlineLimit(actor: Actor, settings: Settings): number {
   return actor.door === 'mcp' ? settings.output.maxInlineBytes : maxAnswerBytes;
-}
-
-function sizeOf(outcome: Outcome): number {
-  return outcome.ok ? Buffer.byteLength(JSON.stringify(outcome.value) ?? '') : Buffer.byteLength(outcome.error.message);
 }
 
 function projectOf(actor: Actor, args: unknown): { projectId?: string } {

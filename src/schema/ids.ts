@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { createHash, randomFillSync } from 'node:crypto';
 import { v7, validate, version } from 'uuid';
 
 export const newUuid = (): string => v7();
@@ -25,7 +25,15 @@ export function newId(prefix: IdPrefix): string {
     head = alphabet[time % 32] + head;
     time = Math.floor(time / 32);
   }
+  if (used + 16 > pool.length) {
+    randomFillSync(pool);
+    used = 0;
+  }
   let tail = '';
-  for (const byte of randomBytes(16)) tail += alphabet[byte & 31];
+  for (const end = used + 16; used < end; used++) tail += alphabet[pool[used]! & 31];
   return `${prefix}_${head}${tail}`;
 }
+
+// Every request gets an id: asking the system for each one's randomness would cost more than the rest of it.
+const pool = Buffer.alloc(4096);
+let used = pool.length;
