@@ -28,6 +28,10 @@ const programs: Programs = {
     const warn = (message: string): void => void process.stderr.write(`oubliette-client: ${message}\n`);
     await runClient({ socket, apiKey, version, warn });
   },
+  stdioCommand: (home) => ({
+    command: process.execPath,
+    args: [join(packageRoot, 'bin', 'oubliette.js'), 'mcp', '--home', home],
+  }),
   async doctor(options) {
     return (await import('./doctor.ts')).runDoctor(options);
   },

@@ -8,6 +8,8 @@ export interface Programs {
   serve(options: ServeOptions): Promise<RunningServer>;
   /** Stdio MCP; resolves when the client is gone. */
   mcp?(options: McpOptions): Promise<void>;
+  /** How a client starts `oubliette mcp` on this machine. */
+  stdioCommand?(home: string): { command: string; args: string[] };
   /** `oubliette-client`; resolves when its agent is gone. */
   client?(options: { socket: string }): Promise<void>;
   doctor?(options: { home: string }): Promise<DoctorReport>;

@@ -1,6 +1,7 @@
 import { writeFile, readFile } from 'node:fs/promises';
 import { Option } from 'commander';
-import { define, type Setting } from '../define.ts';
+import { collect, define, type Setting } from '../define.ts';
+import { importClients } from './clients.ts';
 import { BadUsage } from '../failure.ts';
 import { findBundle } from '../catalog-client.ts';
 
@@ -27,14 +28,17 @@ export function addExchange(setting: Setting): void {
   });
   define(setting, setting.program, {
     usage: 'import <file>',
-    summary: 'take in bundles from a ZIP file; - reads standard input',
+    summary: 'take in bundles from a ZIP file (- reads standard input), or with `clients` the MCP servers of other AI clients',
     options: [
+      new Option('--yes', 'with clients: do not ask'),
+      new Option('--only <name>', 'with clients: only this server; may be repeated').argParser(collect),
       new Option('--conflict <policy>', 'what happens to tools that exist already')
         .choices(['skip', 'fail'])
         .default('fail'),
     ],
-    examples: ['oubliette import weather.zip', 'oubliette import weather.zip --conflict skip'],
-    async run(cli, [file]: [string], options: { conflict: string }) {
+    examples: ['oubliette import weather.zip', 'oubliette import weather.zip --conflict skip', 'oubliette import clients'],
+    async run(cli, [file]: [string], options: { conflict: string; yes?: boolean; only?: string[] }) {
+      if (file === 'clients') return importClients(cli, options);
       const bytes = file === '-' ? await bytesOf(cli.terminal.input) : await readInput(file);
       const report = await (
         await cli.server()

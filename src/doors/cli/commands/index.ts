@@ -4,6 +4,7 @@ import { addBackup } from './backup.ts';
 import { addBundles } from './bundles.ts';
 import { addCalls } from './calls.ts';
 import { addChat } from './chat.ts';
+import { addClients } from './clients.ts';
 import { addDoctor } from './doctor.ts';
 import { addExchange } from './exchange.ts';
 import { addLogin } from './login.ts';
@@ -31,6 +32,7 @@ export function addCommands(setting: Setting): void {
   addSessions(setting);
   addChat(setting);
   addStdio(setting);
+  addClients(setting);
   addLogin(setting);
   addAudit(setting);
   addDoctor(setting);

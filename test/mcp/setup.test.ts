@@ -1,0 +1,106 @@
+import { after, before, test } from 'node:test';
+import assert from 'node:assert/strict';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { parse as parseToml } from 'smol-toml';
+import { oubliette, startTestServer, type TestServer } from '../support/running-server.ts';
+
+let server: TestServer;
+let person: string;
+before(async () => {
+  server = await startTestServer();
+  person = await mkdtemp(join(tmpdir(), 'person-'));
+});
+after(async () => {
+  await server.stop();
+  await rm(person, { recursive: true, force: true });
+});
+
+const run = (...args: string[]) => oubliette([...args, '--home', server.home, '--json'], { env: { HOME: person, XDG_CONFIG_HOME: '', CODEX_HOME: '' } });
+const put = async (file: string, text: string): Promise<void> => {
+  await mkdir(dirname(join(person, file)), { recursive: true });
+  await writeFile(join(person, file), text);
+};
+const get = (file: string) => readFile(join(person, file), 'utf8');
+
+const files: Record<string, [string, (text: string) => { url?: string; token?: string }]> = {
+  'claude-code': ['.claude.json', (text) => fromHttp(JSON.parse(text).mcpServers.oubliette)],
+  'claude-desktop': ['.config/Claude/claude_desktop_config.json', (text) => ({ token: JSON.parse(text).mcpServers.oubliette.env.OUBLIETTE_API_KEY })],
+  cursor: ['.cursor/mcp.json', (text) => fromHttp(JSON.parse(text).mcpServers.oubliette)],
+  vscode: ['.config/Code/User/mcp.json', (text) => fromHttp(JSON.parse(text).servers.oubliette)],
+  codex: ['.codex/config.toml', (text) => fromHttp((parseToml(text) as any).mcp_servers.oubliette, 'http_headers')],
+  gemini: ['.gemini/settings.json', (text) => fromHttp(JSON.parse(text).mcpServers.oubliette)],
+  opencode: ['.config/opencode/opencode.json', (text) => fromHttp(JSON.parse(text).mcp.oubliette)],
+  droid: ['.factory/mcp.json', (text) => fromHttp(JSON.parse(text).mcpServers.oubliette)],
+  zed: ['.config/zed/settings.json', (text) => fromHttp(JSON.parse(text).context_servers.oubliette)],
+};
+function fromHttp(entry: any, headers = 'headers'): { url: string; token: string } {
+  return { url: entry.url ?? entry.httpUrl, token: entry[headers].Authorization.replace('Bearer ', '') };
+}
+
+for (const [client, [file, read]] of Object.entries(files))
+  test(`setup ${client} writes an entry that works and --undo takes it back`, async () => {
+    const done = await run('setup', client);
+    assert.equal(done.code, 0, done.err);
+    assert.match(done.err, /\+.*oub_\.\.\./);
+    assert.doesNotMatch(done.err + done.out, /oub_[A-Za-z0-9]{8}/);
+    const { url, token } = read(await get(file));
+    if (url) assert.equal(url, server.mcpUrl);
+    const ping = await fetch(server.mcpUrl, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json', accept: 'application/json, text/event-stream' },
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'ping' }),
+    });
+    assert.equal(ping.status, 200);
+    const undone = await run('setup', client, '--undo');
+    assert.equal(undone.code, 0, undone.err);
+    await assert.rejects(get(file));
+    assert.equal((await server.fetch('/call/token_list', { method: 'POST', token, json: { args: {} } })).status, 401);
+  });
+
+test('what else is in the file stays, comments too, and undo survives a change by hand', async () => {
+  const before = '{\n  // mine\n  "theme": "dark",\n  "context_servers": { "other": { "command": "x" } }\n}\n';
+  await put('.config/zed/settings.json', before);
+  assert.equal((await run('setup', 'zed')).code, 0);
+  const after = await get('.config/zed/settings.json');
+  assert.match(after, /\/\/ mine/);
+  assert.match(after, /"other"/);
+  assert.equal(await get('.config/zed/settings.json.oubliette-backup'), before);
+  await put('.config/zed/settings.json', after.replace('dark', 'light'));
+  assert.equal((await run('setup', 'zed', '--undo')).code, 0);
+  const undone = await get('.config/zed/settings.json');
+  assert.match(undone, /light/);
+  assert.doesNotMatch(undone, /oubliette/);
+  await put('.codex/config.toml', '# mine\nmodel = "x"\n\n[mcp_servers.other]\ncommand = "y"\n');
+  assert.equal((await run('setup', 'codex')).code, 0);
+  assert.equal((await run('setup', 'codex')).code, 0);
+  const toml = await get('.codex/config.toml');
+  assert.match(toml, /# mine/);
+  assert.equal(toml.match(/\[mcp_servers\.oubliette\]/g)?.length, 1);
+  assert.ok((parseToml(toml) as any).mcp_servers.other);
+});
+
+test('a file that cannot be read is left alone, and an unknown client is bad usage', async () => {
+  await put('.gemini/settings.json', '{ "broken": ');
+  const refused = await run('setup', 'gemini');
+  assert.equal(refused.code, 1);
+  assert.equal(await get('.gemini/settings.json'), '{ "broken": ');
+  assert.equal((await run('setup', 'netscape')).code, 2);
+});
+
+test('import clients finds what other clients have, keeps credentials as secrets, and takes it over', async () => {
+  await put('.claude.json', JSON.stringify({ mcpServers: { files: { command: 'node', args: ['files.js'], env: { API_KEY: 'sk-1234567890', MODE: 'fast' } } } }));
+  await put('.cursor/mcp.json', JSON.stringify({ mcpServers: { files: { command: 'node', args: ['files.js'], env: { API_KEY: 'sk-1234567890', MODE: 'fast' } }, docs: { url: 'https://docs.example.com/mcp', headers: { Authorization: 'Bearer abcdefghijkl' } } } }));
+  await put('.config/Code/User/mcp.json', '{ "servers": { "asks": { "command": "x", "env": { "TOKEN": "${input:token}" } }, }, }');
+  await put('.codex/config.toml', '[mcp_servers.tomly]\ncommand = "python"\nargs = ["-m", "thing"]\n');
+  const done = await run('import', 'clients');
+  assert.equal(done.code, 0, done.err);
+  assert.deepEqual(done.json.added.sort(), ['docs', 'files', 'tomly']);
+  assert.deepEqual(done.json.found.find((each: any) => each.name === 'files').clients, ['claude-code', 'cursor']);
+  assert.match(done.json.found.find((each: any) => each.name === 'asks').problem, /asks for token/);
+  const config = await readFile(join(server.home, 'config.yaml'), 'utf8');
+  assert.match(config, /\$\{FILES_API_KEY\}/);
+  assert.match(config, /Bearer \$\{DOCS_AUTHORIZATION\}/);
+  assert.doesNotMatch(config, /sk-1234567890|abcdefghijkl/);
+});
