@@ -19,14 +19,18 @@ export const shared = {
 const requireBanner =
   "import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);";
 
+/** A program of a room is also built as a part of the server, under its plain name: the lone bundle needs another. */
+const bundleName = (name) => (name.includes('/') ? `inside-${name.replaceAll('/', '-')}` : name);
+
 /**
  * Bundles one program of src/ with all it needs into one file, dist/NAME.js, and answers that path. Several processes may do
  * this at once: the file appears whole or not at all.
  */
 export async function bundleProgram(name, folder = dist) {
   await mkdir(folder, { recursive: true });
-  const outfile = join(folder, `${name}.js`);
-  const temp = join(folder, `.${name}-${randomBytes(6).toString('hex')}.js`);
+  const flat = bundleName(name);
+  const outfile = join(folder, `${flat}.js`);
+  const temp = join(folder, `.${flat}-${randomBytes(6).toString('hex')}.js`);
   await build({
     ...shared,
     entryPoints: [join(root, 'src', `${name}.ts`)],

@@ -14,11 +14,11 @@ export function entryPoint(name: string): string {
 }
 
 /**
- * Path of a program bundled into one file with nothing to install (`client`, `supervisor`, `embedded-agent`), for places where our
+ * Path of a program bundled into one file with nothing to install (`client`, `supervisor`, ...), for places where our
  * packages are not. In the clone it is bundled at the first request of each process. Fails when bundling fails.
  */
-export function bundledProgram(name: 'client' | 'supervisor' | 'embedded-agent'): Promise<string> {
-  if (!isClone) return Promise.resolve(join(here, `${name}.js`));
+export function bundledProgram(name: 'client' | 'supervisor' | 'embedded-agent' | 'code/child'): Promise<string> {
+  if (!isClone) return Promise.resolve(join(here, name.includes('/') ? `inside-${name.replaceAll('/', '-')}.js` : `${name}.js`));
   let path = bundled.get(name);
   if (!path) {
     path = import(new URL('../scripts/bundle.js', import.meta.url).href).then((bundler) => bundler.bundleProgram(name));

@@ -63,7 +63,8 @@ export function draft<Inner extends Held>(from: AgentState, run: number): Draft<
       deltas.push({ type, text: chunk });
     },
     complete(stopReason) {
-      step.emit({ type: 'completion', stop_reason: stopReason, text: inner.lastText });
+      step.flush();
+      events.push({ type: 'completion', stop_reason: stopReason, text: inner.lastText });
       inner.lastText = '';
       if (state.phase === 'busy') state.phase = 'ready';
     },

@@ -32,6 +32,7 @@ export const insidePaths = {
   supervisor: '/opt/oubliette/supervisor.js',
   client: '/opt/oubliette/client.js',
   embeddedAgent: '/opt/oubliette/embedded-agent.js',
+  codeChild: '/opt/oubliette/code-child.js',
 } as const;
 
 /** Limits both sides agree on. */

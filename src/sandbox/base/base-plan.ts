@@ -53,6 +53,7 @@ export async function planBase(): Promise<BasePlan> {
   for (const [path, name] of [
     [insidePaths.client, 'client'],
     [insidePaths.embeddedAgent, 'embedded-agent'],
+    [insidePaths.codeChild, 'code/child'],
   ] as const) {
     try {
       await copy(path, await bundledProgram(name), 0o644);

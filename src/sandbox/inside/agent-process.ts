@@ -57,12 +57,12 @@ export function agentProcess(spool: SpoolWriter, home: string, on: { changed(): 
     if (child) return 'an agent is running already';
     const [program, ...args] = agent.command;
     if (!program) return 'the command is empty';
+    env = { ...process.env, ...agent.env };
     try {
-      placeFiles(home, agent.files ?? {});
+      placeFiles(home, agent.files ?? {}, env);
     } catch (error) {
       return String((error as Error).message);
     }
-    env = { ...process.env, ...agent.env };
     const started = spawn(program, args, {
       cwd: agent.cwd,
       env,
@@ -144,8 +144,7 @@ export function agentProcess(spool: SpoolWriter, home: string, on: { changed(): 
         signalGroup(child, command.signal);
         return done(command.id);
       }
-      const line = command.line.replace(environmentReference, (_, name: string) => JSON.stringify(env[name] ?? ''));
-      child.stdin!.write(`${line}\n`, (error) => done(command.id, error?.message));
+      child.stdin!.write(`${withEnvironment(command.line, env)}\n`, (error) => done(command.id, error?.message));
     },
   };
 }
@@ -167,13 +166,16 @@ function preferAsVictim(pid: number): void {
   }
 }
 
-function placeFiles(home: string, files: Record<string, string>): void {
+const withEnvironment = (text: string, env: NodeJS.ProcessEnv): string =>
+  text.replace(environmentReference, (_, name: string) => JSON.stringify(env[name] ?? ''));
+
+function placeFiles(home: string, files: Record<string, string>, env: NodeJS.ProcessEnv): void {
   mkdirSync(home, { recursive: true });
   for (const [name, text] of Object.entries(files)) {
     const path = resolve(home, name);
     if (relative(home, path).startsWith('..')) throw new Error(`file ${name} lies outside the agent's home`);
     mkdirSync(dirname(join(path)), { recursive: true });
-    writeFileSync(path, text, { mode: 0o600 });
+    writeFileSync(path, withEnvironment(text, env), { mode: 0o600 });
   }
 }
 
