@@ -22,13 +22,8 @@ await build({
   chunkNames: 'chunk-[hash]',
   packages: 'external',
 });
-<<<<<<< HEAD
-for (const name of ['client', 'supervisor', 'embedded-agent', 'sdk'])
-  if (existsSync(join(root, 'src', `${name}.ts`))) await bundleProgram(name, out);
-=======
 for (const name of ['client', 'supervisor', 'embedded-agent', 'code/child', 'sdk'])
-  if (existsSync(join(root, 'src', `${name}.ts`))) await bundleProgram(name);
->>>>>>> fa7b2d7 (agents: the embedded agent, droid, and how each is started)
+  if (existsSync(join(root, 'src', `${name}.ts`))) await bundleProgram(name, out);
 if (existsSync(join(root, 'src', 'sdk.ts'))) declareSdk();
 for (const file of ['node.js', 'run-child.js']) cpSync(join(root, 'scripts', file), join(out, file));
 buildWeb(node);
