@@ -10,8 +10,10 @@ import { OpenCalls } from './open-calls.ts';
 export type { RelaySession } from './methods.ts';
 
 export interface SocketDoorDeps extends Omit<MethodDeps, 'session'> {
-  /** The session as it stands now; throws session.not_found. */
+  /** Who speaks as this session; throws session.not_found when it is over. */
   session: (sessionId: string) => Promise<RelaySession>;
+  /** Counts as activity of the session. */
+  touch: (sessionId: string) => void;
   /** What its caller declared, empty when nothing. */
   declared: (sessionId: string) => Promise<{ caller_id: string; tools: CallerToolsConfig['tools'] }>;
   onDeclared: (listener: (sessionId: string) => void) => () => void;
@@ -35,7 +37,11 @@ export function socketDoor(deps: SocketDoorDeps): { open(identity: Identity): Pr
 async function listen(deps: SocketDoorDeps, identity: Identity): Promise<{ close(): Promise<void> }> {
   const connections = new Map<object, Connection>();
   const calls = new OpenCalls(deps.reconnectGraceMs);
-  const session = async (): Promise<RelaySession> => deps.session(identity.sessionId() ?? (await identity.bound));
+  const session = async (): Promise<RelaySession> => {
+    const id = identity.sessionId() ?? (await identity.bound);
+    deps.touch(id);
+    return deps.session(id);
+  };
   const run = relayMethods({ ...deps, session });
 
   const config = async (sessionId: string): Promise<CallerToolsConfig> => ({
@@ -71,10 +77,11 @@ async function listen(deps: SocketDoorDeps, identity: Identity): Promise<{ close
   return {
     async close() {
       stopListening();
-      const over = await session().then((here) => here.isOver, () => true);
+      const id = identity.sessionId();
+      const isOver = id !== undefined && (await deps.session(id).then(() => false, () => true));
       for (const connection of connections.values()) {
         // A server that only restarts says nothing: its clients wait for it.
-        if (over) connection.notify(sessionOver, {});
+        if (isOver) connection.notify(sessionOver, {});
         connection.close();
       }
       await new Promise<void>((resolve) => {

@@ -13,35 +13,31 @@ import {
 import { RpcFailure, type RunMethod } from './connection.ts';
 import { isOffered } from './own-tools.ts';
 
-/** What the door needs to know of the session behind a socket. */
+/** Who speaks through a socket: a session without a key, as its project lets it. */
 export interface RelaySession {
-  id: string;
-  projectId: string;
+  actor: Actor & { sessionId: string; projectId: string };
   workspaceId: string;
-  /** Bundles that its project grants, for `run`. */
-  bundles: readonly string[];
-  isOver: boolean;
 }
 
 export interface MethodDeps {
   gate: Gate;
   authenticate: (secret: string) => Promise<Actor>;
+  /** Throws session.not_found when the session is over. */
   session: () => Promise<RelaySession>;
-  /** True when the second session is below the first in its tree. */
-  isBelow: (sessionId: string, childId: string) => Promise<boolean>;
   /** The caller's tool as the gate takes it; undefined when it is not declared. */
-  callerTool: (session: RelaySession, tool: string, key: string | undefined) => Promise<{ tool: ToolView; source: Source } | undefined>;
+  callerTool: (sessionId: string, tool: string, key: string | undefined) => Promise<{ tool: ToolView; source: Source } | undefined>;
 }
 
 /** Every method of the socket. Who asks is the socket it came through, whatever the payload says. */
-export function relayMethods({ gate, authenticate, session, isBelow, callerTool }: MethodDeps): RunMethod {
+export function relayMethods({ gate, authenticate, session, callerTool }: MethodDeps): RunMethod {
   const actorOf = async (params: Record<string, unknown>, here: RelaySession): Promise<Actor> => {
     const key = params['api_key'];
     if (key === undefined) throw new RpcFailure(-32602, 'api_key is missing');
     const actor = typeof key === 'string' ? await authenticate(key).catch(notValid) : notValid();
     // A key that was granted to another session is worth nothing here.
-    if (actor.sessionId !== undefined && actor.sessionId !== here.id) return notValid();
-    return { ...actor, sessionId: here.id, projectId: here.projectId, isGranted: true };
+    const { sessionId, projectId } = here.actor;
+    if (actor.sessionId !== undefined && actor.sessionId !== sessionId) return notValid();
+    return { ...actor, sessionId, projectId, isGranted: true };
   };
 
   const ownTools = async (actor: Actor): Promise<ToolView[]> =>
@@ -60,25 +56,20 @@ export function relayMethods({ gate, authenticate, session, isBelow, callerTool 
 
   const callCaller = async (params: Record<string, unknown>, here: RelaySession, options: CallTexts): Promise<unknown> => {
     const name = params['tool'];
-    const declared = typeof name === 'string' ? await callerTool(here, name, options.key) : undefined;
+    const declared = typeof name === 'string' ? await callerTool(here.actor.sessionId, name, options.key) : undefined;
     if (!declared) throw new RpcFailure(-32602, `${String(name)} is not declared by the caller of this session`, 'tool.not_found');
-    const outcome = await gate.callDeclared(sessionActor(here), declared.tool, declared.source, params['arguments'] ?? {}, {
+    const outcome = await gate.callDeclared(here.actor, declared.tool, declared.source, params['arguments'] ?? {}, {
       signal: options.signal,
     });
     return valueOf(outcome);
   };
 
   /** Sessions below this one, through the same tools as everyone's, as an actor that reaches nothing else. */
-  const callChildren = async (name: string, args: Record<string, unknown>, here: RelaySession, signal: AbortSignal): Promise<unknown> => {
-    const child = args['session_id'];
-    if (child !== undefined && (typeof child !== 'string' || !(await isBelow(here.id, child))))
-      throw fail('session.not_found', { ref: String(child) });
-    return valueOf(await gate.call({ ...sessionActor(here), level: 'write', bundles: ['session'] }, name, args, { signal }));
-  };
+  const callChildren = async (name: string, args: Record<string, unknown>, here: RelaySession, signal: AbortSignal): Promise<unknown> =>
+    valueOf(await gate.call({ ...here.actor, level: 'write', bundles: ['session'] }, name, args, { signal }));
 
   return async (method, params, options) => {
     const here = await session();
-    if (here.isOver) throw fail('session.state', { ref: here.id, status: 'over', action: method });
     switch (method) {
       case 'oubliette_tools': {
         const tools = await ownTools(await actorOf(params, here));
@@ -93,7 +84,7 @@ export function relayMethods({ gate, authenticate, session, isBelow, callerTool 
           params['session_id'] === undefined ? 'session_spawn' : 'session_message',
           {
             ...pick(params, ['message', 'session_id', 'agent', 'model']),
-            ...(params['session_id'] === undefined && { project_id: here.projectId, workspace_id: here.workspaceId }),
+            ...(params['session_id'] === undefined && { project_id: here.actor.projectId, workspace_id: here.workspaceId }),
             ...(options.key !== undefined && { idempotency_key: options.key }),
           },
           here,
@@ -105,7 +96,7 @@ export function relayMethods({ gate, authenticate, session, isBelow, callerTool 
       case 'run':
         if (typeof params['code'] !== 'string') throw new RpcFailure(-32602, 'code is missing');
         if (options.isAgain) throw fail('call.interrupted', { tool: 'run' });
-        return asContent(() => gate.call(sessionActor(here), 'run', { code: params['code'] }, { signal: options.signal }));
+        return asContent(() => gate.call(here.actor, 'run', { code: params['code'] }, { signal: options.signal }));
       default:
         throw new RpcFailure(-32601, `there is no method ${method.slice(0, 100)}`, 'route.not_found');
     }
@@ -116,20 +107,6 @@ interface CallTexts {
   signal: AbortSignal;
   key: string | undefined;
   isAgain: boolean;
-}
-
-/** A session without a key: what its project grants, at read level. */
-function sessionActor(here: RelaySession): Actor {
-  return {
-    kind: 'session',
-    door: 'socket',
-    principal: `session:${here.id}`,
-    level: 'read',
-    projects: [here.projectId],
-    bundles: here.bundles,
-    sessionId: here.id,
-    projectId: here.projectId,
-  };
 }
 
 function notValid(): never {

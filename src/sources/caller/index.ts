@@ -8,31 +8,26 @@ export type CallerAnswer =
   | { outcome: 'disconnected' }
   | { outcome: 'choice'; choice: string };
 
-/** Stores the question for the caller and resolves with how it ended. `key` finds the same question again. */
-export type AskCaller = (
-  question: { sessionId: string; tool: string; arguments: unknown; key: string | undefined },
-  signal: AbortSignal,
-) => Promise<CallerAnswer>;
+/** Stores the question for the caller and resolves with how it ended. */
+export type AskCaller = (tool: string, args: unknown, signal: AbortSignal) => Promise<CallerAnswer>;
 
 /** What `gate.callDeclared` needs to pass one declared tool through the gate; undefined when it is not declared. */
 export function callerTool(
   sessionId: string,
-  declaration: CallerDeclaration | undefined,
+  declaration: CallerDeclaration,
   name: string,
-  key: string | undefined,
   ask: AskCaller,
 ): { tool: ToolView; source: Source } | undefined {
-  const declared = declaration?.caller_tools.find((each) => each.name === name);
-  if (!declaration || !declared) return undefined;
-  return { tool: viewOf(sessionId, declaration, declared), source: callerSource(sessionId, name, key, ask) };
+  const declared = declaration.caller_tools.find((each) => each.name === name);
+  return declared && { tool: viewOf(sessionId, declaration, declared), source: callerSource(name, ask) };
 }
 
-function callerSource(sessionId: string, tool: string, key: string | undefined, ask: AskCaller): Source {
+function callerSource(tool: string, ask: AskCaller): Source {
   return {
     check: () => {},
     level: () => 'read',
     async run(_, args, call) {
-      const answer = await ask({ sessionId, tool, arguments: args, key }, call.signal);
+      const answer = await ask(tool, args, call.signal);
       switch (answer.outcome) {
         case 'result':
           return { value: answer.value };
