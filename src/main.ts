@@ -5,7 +5,7 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { ensureAdminToken, signIns, tokens, tokenTools } from './auth/index.ts';
-import { Catalog, pageTokens } from './catalog/index.ts';
+import { Catalog, catalogSearch, pageTokens } from './catalog/index.ts';
 import { openConfig, settingsTools } from './config/index.ts';
 import { mcpDoor } from './doors/mcp/index.ts';
 import { bearerOf, httpServer, restRoutes, type Authenticate } from './doors/rest/index.ts';
@@ -98,6 +98,11 @@ async function build(options: ServerOptions, closers: (() => Promise<void> | voi
   closers.push(() => catalog.close());
   closers.push(config.onChange((now) => void servers.apply(now.servers)));
   await servers.apply(settings().servers);
+  const search = catalogSearch(catalog, {
+    path: home.indexDb,
+    onProblem: (problem) => observe.log.warn({ span: 'catalog.search' }, problem),
+  });
+  closers.push(() => search.close());
   const views = new ToolViews(catalog, sources, observe);
   const gate = callGate({
     catalog,
@@ -131,7 +136,7 @@ async function build(options: ServerOptions, closers: (() => Promise<void> | voi
     gate,
     catalogGate: changes,
     exchange: exchange(catalog, changes),
-    lists: lists(catalog, views, pageTokens(keyFor('page tokens')), async () => []),
+    lists: lists(catalog, views, pageTokens(keyFor('page tokens')), (text, options) => search.query(text, options)),
     observe,
     notReadyBecause: () => [],
   });

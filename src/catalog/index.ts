@@ -4,3 +4,4 @@ export { pageTokens, type PageTokens } from './page-token.ts';
 export type { OrderKey, ToolSummary } from './tool-summary.ts';
 export * from './search.ts';
 export { openSearchIndex, type SearchIndexOptions } from './search-index.ts';
+export { catalogSearch, type CatalogSearch } from './catalog-search.ts';

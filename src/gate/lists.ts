@@ -1,5 +1,5 @@
 import { reachesBundle } from '../auth/index.ts';
-import type { Catalog, OrderKey, PageTokens } from '../catalog/index.ts';
+import type { Catalog, OrderKey, PageTokens, SearchHit, SearchOptions } from '../catalog/index.ts';
 import { fail, parseUuid7, type Actor, type Bundle, type ToolView } from '../schema/index.ts';
 import type { ToolViews } from './tool-views.ts';
 
@@ -22,13 +22,10 @@ export interface SearchFilter {
   includeDisabled: boolean;
 }
 
-export interface Match {
-  tier: 'prefix' | 'word' | 'fuzzy';
-  field: 'slug' | 'displayName' | 'tags' | 'description' | 'bundleSlug';
-}
+export type Match = Pick<SearchHit, 'tier' | 'field'>;
 
-/** Ranked hits for a query, best first. */
-export type FindTools = (query: string) => Promise<({ id: string } & Match)[]>;
+/** Ranked hits for a query, best first, a page at a time. */
+export type FindTools = (query: string, options: SearchOptions) => Promise<SearchHit[]>;
 
 export interface Lists {
   bundles(actor: Actor, filter: BundleFilter, pageSize: number, pageToken?: string): Promise<Page<Bundle & { toolCount: number }>>;
@@ -76,27 +73,41 @@ export function lists(catalog: Catalog, views: ToolViews, tokens: PageTokens, fi
     },
 
     async search(actor, given, pageSize, pageToken) {
-      const state = pageToken ? tokens.read<{ filter: SearchFilter; after: string }>('search', pageToken) : undefined;
+      const state = pageToken ? tokens.read<{ filter: SearchFilter; after: Place }>('search', pageToken) : undefined;
       const filter = state?.filter ?? given;
       if (filter.q.trim() === '')
         throw fail('request.invalid', { reason: 'q is missing: say what to look for' }, { details: [{ path: '/q', message: 'is missing' }] });
-      const hits = await find(filter.q);
       const items: (ToolView & { match: Match })[] = [];
-      const start = state ? hits.findIndex(({ id }) => id === state.after) + 1 : 0;
-      for (const hit of hits.slice(start)) {
+      let last: Place | undefined;
+      for await (const hit of hitsAfter(actor, filter, pageSize, state?.after)) {
         const summary = catalog.byId(hit.id);
         const bundle = summary && catalog.bundle(summary.bundleID);
         if (!summary || !bundle || !reachesBundle(actor, bundle.slug)) continue;
         if (!filter.includeDisabled && !(bundle.isEnabled && summary.isEnabled)) continue;
         const seen = await views.see(summary);
         if (!seen || (!filter.includeDisabled && !seen.view.isEnabled)) continue;
-        if (items.length === pageSize) return { items, nextPageToken: tokens.make('search', { filter, after: items.at(-1)!.id }) };
+        if (items.length === pageSize) return { items, nextPageToken: tokens.make('search', { filter, after: last }) };
         items.push({ ...seen.view, match: { tier: hit.tier, field: hit.field } });
+        last = { tier: hit.tier, modifiedAt: hit.modifiedAt, id: hit.id };
       }
       return { items };
     },
   };
+
+  /** Hits in order, fetched in portions: some of them may turn out not to be shown. */
+  async function* hitsAfter(actor: Actor, filter: SearchFilter, pageSize: number, start?: Place): AsyncGenerator<SearchHit> {
+    const limit = Math.min(2 * pageSize + 1, 256);
+    const { includeDisabled } = filter;
+    for (let after = start; ; ) {
+      const hits = await find(filter.q, { includeDisabled, limit, ...(actor.bundles && { bundles: actor.bundles }), ...(after && { after }) });
+      yield* hits;
+      after = hits.at(-1);
+      if (hits.length < limit) return;
+    }
+  }
 }
+
+type Place = NonNullable<SearchOptions['after']>;
 
 const keyOf = ({ name, createdAt, id }: ToolView): OrderKey => ({ name, createdAt, id });
 

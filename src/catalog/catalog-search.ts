@@ -1,0 +1,132 @@
+import type { Bundle } from '../schema/index.ts';
+import type { Catalog, CatalogChange } from './catalog.ts';
+import { openSearchIndex } from './search-index.ts';
+import type { RankedHit, SearchDoc, SearchHit, SearchIndex, SearchOptions } from './search.ts';
+import type { ToolSummary } from './tool-summary.ts';
+
+/** What a catalog offers to those who look for tools. */
+export interface CatalogSearch {
+  query(text: string, options?: SearchOptions): Promise<SearchHit[]>;
+  rank(text: string, options?: Omit<SearchOptions, 'after'>): Promise<RankedHit[]>;
+  /** Resolves when the index holds what the catalog holds. */
+  ready(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Keeps a search index in step with the catalog: whoever asks after a change was answered finds what it left. */
+export function catalogSearch(
+  catalog: Catalog,
+  options: { path: string; onProblem: (reason: string) => void },
+): CatalogSearch {
+  return new FollowingSearch(catalog, options);
+}
+
+class FollowingSearch implements CatalogSearch {
+  readonly #catalog: Catalog;
+  readonly #index: SearchIndex;
+  readonly #onProblem: (reason: string) => void;
+  readonly #stop: () => void;
+  readonly #bundles = new Map<string, string>();
+  /** Changes that are on their way into the index; searches wait for those that were there before them. */
+  #following: Promise<void>;
+
+  constructor(catalog: Catalog, { path, onProblem }: { path: string; onProblem: (reason: string) => void }) {
+    this.#catalog = catalog;
+    this.#onProblem = onProblem;
+    this.#index = openSearchIndex({
+      path,
+      onProblem,
+      source: { known: () => this.#known(), load: (ids) => this.#load(ids) },
+    });
+    this.#changedBundles();
+    this.#stop = catalog.onChange((change) => this.#follow(change));
+    this.#following = this.#index.sync().then(
+      () => {},
+      (error: Error) => onProblem(`the search index could not be filled: ${error.message}`),
+    );
+  }
+
+  async ready(): Promise<void> {
+    await this.#following;
+  }
+
+  async query(text: string, options?: SearchOptions): Promise<SearchHit[]> {
+    await this.#following;
+    return this.#index.query(text, options);
+  }
+
+  async rank(text: string, options?: Omit<SearchOptions, 'after'>): Promise<RankedHit[]> {
+    await this.#following;
+    return this.#index.rank(text, options);
+  }
+
+  async close(): Promise<void> {
+    this.#stop();
+    await this.#index.close();
+  }
+
+  #follow(change: CatalogChange): void {
+    const put =
+      change.kind === 'tools' ? change.put : this.#changedBundles().flatMap((id) => this.#catalog.summariesOf(id));
+    const gone = change.kind === 'tools' ? change.gone : [];
+    if (put.length === 0 && gone.length === 0) return;
+    const step = async (): Promise<void> => {
+      if (gone.length > 0) await this.#index.remove(gone.map((summary) => summary.id));
+      if (put.length > 0) await this.#index.put(await this.#load(put.map((summary) => summary.id)));
+    };
+    this.#following = this.#following
+      .then(step)
+      .catch((error: Error) => this.#onProblem(`a change did not reach the search index: ${error.message}`));
+  }
+
+  /** Bundles whose slug or switch is not what it was when this was last asked. */
+  #changedBundles(): string[] {
+    return this.#catalog.bundles().flatMap((bundle) => {
+      const now = bundleState(bundle);
+      if (this.#bundles.get(bundle.id) === now) return [];
+      this.#bundles.set(bundle.id, now);
+      return [bundle.id];
+    });
+  }
+
+  *#known(): Generator<{ id: string; stamp: string }> {
+    const states = new Map(this.#catalog.bundles().map((bundle) => [bundle.id, bundleState(bundle)]));
+    for (const summary of this.#catalog.summaries()) {
+      const state = states.get(summary.bundleID);
+      if (state !== undefined) yield { id: summary.id, stamp: stampOf(summary, state) };
+    }
+  }
+
+  async #load(ids: readonly string[]): Promise<SearchDoc[]> {
+    const docs = await Promise.all(ids.map((id) => this.#doc(id)));
+    return docs.filter((doc) => doc !== undefined);
+  }
+
+  async #doc(id: string): Promise<SearchDoc | undefined> {
+    const summary = this.#catalog.byId(id);
+    const bundle = summary && this.#catalog.bundle(summary.bundleID);
+    const tool = summary && (await this.#catalog.whole(summary));
+    if (!bundle || !tool) return undefined;
+    return {
+      id,
+      slug: tool.slug,
+      displayName: tool.displayName,
+      tags: tool.tags ?? [],
+      description: tool.description ?? '',
+      bundleSlug: bundle.slug,
+      modifiedAt: tool.modifiedAt,
+      isEnabled: summary.isEnabled && bundle.isEnabled,
+      stamp: stampOf(summary, bundleState(bundle)),
+    };
+  }
+}
+
+const bundleState = (bundle: Bundle): string => `${bundle.slug} ${bundle.isEnabled}`;
+
+function stampOf(summary: ToolSummary, bundle: string): string {
+  const { file, whole, isEnabled, modifiedAt } = summary;
+  const text = file
+    ? `${file.mtimeMs} ${file.size}`
+    : JSON.stringify([whole?.displayName, whole?.description, whole?.tags]);
+  return `${text} ${modifiedAt} ${isEnabled} ${bundle}`;
+}
