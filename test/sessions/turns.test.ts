@@ -1,10 +1,22 @@
 import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
 import { after, before, describe, test } from 'node:test';
-import { completion, isGapless, openRoom, owner, status, type Room } from './room.ts';
+import type { Failure, SessionEvent } from '../../src/schema/index.ts';
+import { admin, completion, isGapless, openRoom, other, owner, status, type Room } from './room.ts';
 
 let room: Room;
 before(async () => (room = await openRoom()));
 after(() => room.close());
+
+const code = (expected: string) => (error: Failure) => error.code === expected;
+const spawn = (message: string, more: object = {}) => room.sessions.spawn(owner, { project_id: room.project.id, message, ...more });
+const kinds = (events: SessionEvent[]): string[] => events.map((event) => (event.type === 'status' ? event.status : event.type));
+const textOf = async (sessionId: string, turn: number): Promise<string> => {
+  const event = await room.until(sessionId, completion(turn));
+  return event.type === 'completion' ? event.text : '';
+};
 
 describe('a session', () => {
   test('starts with a message, answers it, and waits for the next', async () => {
@@ -12,16 +24,193 @@ describe('a session', () => {
     assert.deepEqual({ ...first, session_id: '', workspace_id: '' }, { session_id: '', workspace_id: '', spawned: true, turn: 1, last_event_index: -1 });
     await room.until(first.session_id, status('idle'));
     const events = await room.events(first.session_id);
-    assert.deepEqual(
-      events.map((event) => (event.type === 'status' ? event.status : event.type)),
-      ['starting', 'running', 'message', 'message', 'completion', 'idle'],
-    );
+    assert.deepEqual(kinds(events), ['starting', 'running', 'message', 'message', 'completion', 'idle']);
     assert.ok(isGapless(events));
     const second = await room.sessions.message(owner, { project_id: room.project.id, message: 'say again' });
     assert.equal(second.session_id, first.session_id);
     assert.deepEqual([second.spawned, second.turn, second.last_event_index], [false, 2, 5]);
-    const done = await room.until(first.session_id, completion(2));
-    assert.equal(done.type === 'completion' && done.text, 'again');
+    assert.equal(await textOf(first.session_id, 2), 'again');
     await room.sessions.end(owner, first.session_id);
+  });
+
+  test('queues twenty messages in order and refuses the next', async () => {
+    const { session_id } = await spawn('wait 800');
+    await room.until(session_id, (event) => event.type === 'message' && event.role === 'user');
+    const turns = await Promise.all(Array.from({ length: 20 }, (_, i) => room.sessions.message(owner, { session_id, message: `say ${i}` })));
+    assert.deepEqual(turns.map((each) => each.turn), Array.from({ length: 20 }, (_, i) => i + 2));
+    await assert.rejects(room.sessions.message(owner, { session_id, message: 'too many' }), code('session.busy'));
+    await room.until(session_id, completion(21));
+    const said = (await room.events(session_id)).flatMap((event) => (event.type === 'completion' && event.turn > 1 ? [event.text] : []));
+    assert.deepEqual(said, Array.from({ length: 20 }, (_, i) => String(i)));
+    await room.sessions.end(owner, session_id);
+  });
+
+  test('answers the same idempotency key once, also when it comes twice at once', async () => {
+    const args = { project_id: room.project.id, message: 'say once', idempotency_key: 'k1' };
+    const [one, two] = await Promise.all([room.sessions.spawn(owner, args), room.sessions.spawn(owner, args)]);
+    assert.deepEqual(one, two);
+    assert.deepEqual(await room.sessions.spawn(owner, args), one);
+    await room.until(one.session_id, status('idle'));
+    const again = { session_id: one.session_id, message: 'say twice', idempotency_key: 'k2' };
+    assert.deepEqual(await room.sessions.message(owner, again), await room.sessions.message(owner, again));
+    await room.sessions.end(owner, one.session_id);
+    assert.equal((await room.sessions.list(owner, { status: 'running' })).length, 0);
+  });
+
+  test('stops a turn when it is cancelled and goes on with the next', async () => {
+    const { session_id } = await spawn('wait 60000');
+    await room.until(session_id, status('running'));
+    await room.until(session_id, (event) => event.type === 'message');
+    await room.sessions.cancel(owner, session_id);
+    const done = await room.until(session_id, completion(1));
+    assert.equal(done.type === 'completion' && done.stop_reason, 'cancelled');
+    await room.sessions.message(owner, { session_id, message: 'say on' });
+    assert.equal(await textOf(session_id, 2), 'on');
+    await room.sessions.end(owner, session_id);
+  });
+
+  test('ends with its processes, and a message to it afterwards resumes it under the same id', async () => {
+    const { session_id } = await spawn('say one');
+    await room.until(session_id, status('idle'));
+    const box = (await room.ports.tables.get(session_id))!.box!.id;
+    await room.sessions.end(owner, session_id);
+    assert.ok(!room.driver.running().includes(box));
+    assert.equal((await room.sessions.get(owner, session_id)).status, 'ended');
+    const more = await room.sessions.message(owner, { session_id, message: 'say two' });
+    assert.deepEqual([more.session_id, more.spawned, more.turn], [session_id, false, 2]);
+    assert.equal(await textOf(session_id, 2), 'two');
+    assert.ok(isGapless(await room.events(session_id)));
+    await room.sessions.end(owner, session_id);
+  });
+
+  test('of an agent that dies is failed with the reason, and can be resumed', async () => {
+    const { session_id } = await spawn('die 7');
+    const event = await room.until(session_id, status('failed'));
+    assert.match(JSON.stringify(event), /7/);
+    const row = await room.sessions.get(owner, session_id);
+    assert.equal(row.error?.code, 'agent.failed');
+    await room.sessions.message(owner, { session_id, message: 'say better' });
+    assert.equal(await textOf(session_id, 2), 'better');
+    await room.sessions.end(owner, session_id);
+  });
+
+  test('whose sandbox is killed is failed with the reason', async () => {
+    const { session_id } = await spawn('hang');
+    await room.until(session_id, (event) => event.type === 'message');
+    room.driver.kill((await room.ports.tables.get(session_id))!.box!.id);
+    await room.until(session_id, status('failed'));
+    assert.equal((await room.sessions.get(owner, session_id)).error?.code, 'sandbox.failed');
+  });
+
+  test('whose sandbox cannot start is failed with the reason and leaves nothing behind', async () => {
+    room.driver.failNextStart(new Error('no more pids'));
+    const { session_id } = await spawn('say x');
+    await room.until(session_id, status('failed'));
+    assert.ok((await room.sessions.get(owner, session_id)).error);
+  });
+
+  test('with an agent that speaks garbage goes on', async () => {
+    const { session_id } = await spawn('garbage');
+    assert.match(await textOf(session_id, 1), /still here/);
+    await room.sessions.end(owner, session_id);
+  });
+
+  test('takes a flood of output without losing the end of it', async () => {
+    const { session_id } = await spawn('flood 20000');
+    const text = await textOf(session_id, 1);
+    assert.match(text, /line 19999/);
+    await room.sessions.end(owner, session_id);
+  });
+
+  test('hands permission requests to the owner, takes one answer, and tells the agent', async () => {
+    const { session_id } = await spawn('ask', { permissions: 'ask' });
+    const request = await room.until(session_id, (event) => event.type === 'permission_request');
+    assert.ok(request.type === 'permission_request');
+    assert.deepEqual(request.options.map((option) => option.id), ['yes', 'no']);
+    await assert.rejects(room.sessions.answer(other, session_id, request.request_id, 'yes'), code('ask.not_found'));
+    await room.sessions.answer(owner, session_id, request.request_id, 'yes');
+    await assert.rejects(room.sessions.answer(owner, session_id, request.request_id, 'no'), code('ask.closed'));
+    assert.match(await textOf(session_id, 1), /"optionId":"yes"/);
+    await room.sessions.end(owner, session_id);
+  });
+
+  test('allows or refuses by itself when the policy says so', async () => {
+    const allowed = await spawn('ask', { permissions: 'auto' });
+    assert.match(await textOf(allowed.session_id, 1), /"optionId":"yes"/);
+    const refused = await spawn('ask', { permissions: 'deny' });
+    assert.match(await textOf(refused.session_id, 1), /"optionId":"no"/);
+    await room.sessions.end(owner, allowed.session_id);
+    await room.sessions.end(owner, refused.session_id);
+  });
+
+  test('finds its attachments in the workspace', async () => {
+    const blob = await room.blobs.put(owner.principal, Readable.from([Buffer.from('attached bytes')]), { maxBytes: 100 });
+    const { session_id, workspace_id } = await spawn('attached', { attachments: [{ blob_id: blob.id, name: 'note.txt' }] });
+    const text = await textOf(session_id, 1);
+    assert.match(text, /note\.txt/);
+    const folder = room.projects.folderOf({ id: workspace_id, project_id: room.project.id });
+    assert.equal(await readFile(join(folder, '.attachments', blob.id, 'note.txt'), 'utf8'), 'attached bytes');
+    await assert.rejects(spawn('x', { attachments: [{ blob_id: 'blob_x', name: 'a' }] }), code('blob.not_found'));
+    await assert.rejects(spawn('x', { attachments: [{ blob_id: blob.id, name: '../a' }] }), code('request.invalid'));
+    await assert.rejects(room.sessions.spawn(other, { project_id: room.project.id, message: 'x', attachments: [{ blob_id: blob.id, name: 'a' }] }), code('blob.not_found'));
+    await room.sessions.end(owner, session_id);
+  });
+
+  test('belongs to who started it: others look, but do not send, cancel, end', async () => {
+    const { session_id } = await spawn('say mine');
+    await room.until(session_id, status('idle'));
+    assert.equal((await room.sessions.get(other, session_id)).id, session_id);
+    await assert.rejects(room.sessions.message(other, { session_id, message: 'x' }), code('scope.denied'));
+    await assert.rejects(room.sessions.cancel(other, session_id), code('scope.denied'));
+    await assert.rejects(room.sessions.end(other, session_id), code('scope.denied'));
+    const outside = { ...other, projects: ['proj_else'] };
+    await assert.rejects(room.sessions.get(outside, session_id), code('session.not_found'));
+    await assert.rejects(room.sessions.message(outside, { project_id: room.project.id, message: 'x' }), code('project.not_found'));
+    const theirs = await room.sessions.message(other, { project_id: room.project.id, message: 'say theirs' });
+    assert.notEqual(theirs.session_id, session_id);
+    await room.sessions.end(admin, session_id);
+    await room.sessions.end(admin, theirs.session_id);
+  });
+
+  test('works in the workspace that its external id names', async () => {
+    await assert.rejects(spawn('x', { external_id: 'T1' }), code('workspace.not_found'));
+    const one = await spawn('say a', { external_id: 'T1', source: 'chat', create_workspace: true });
+    const two = await room.sessions.message(owner, { project_id: room.project.id, external_id: 'T1', source: 'chat', message: 'say b' });
+    assert.equal(two.session_id, one.session_id);
+    assert.notEqual(one.workspace_id, room.project.default_workspace_id);
+    await room.sessions.end(owner, one.session_id);
+  });
+
+  test('is read on from an index, with more to come marked', async () => {
+    const { session_id } = await spawn('say x');
+    await room.until(session_id, status('idle'));
+    const first = await room.sessions.events(owner, session_id, -1, 4);
+    assert.deepEqual([first.events.length, first.last_index, first.has_more], [4, 3, true]);
+    const rest = await room.sessions.events(owner, session_id, first.last_index, 100);
+    assert.deepEqual([rest.last_index, rest.has_more], [5, false]);
+    const none = await room.sessions.events(owner, session_id, 5, 100);
+    assert.deepEqual([none.events, none.last_index, none.has_more], [[], 5, false]);
+    await room.sessions.end(owner, session_id);
+  });
+
+  test('is cleaned up when it is over and old enough, with its log', async () => {
+    const { session_id } = await spawn('say x');
+    await room.until(session_id, status('idle'));
+    await room.sessions.cleanup(owner, { maxAgeMs: 0 });
+    assert.ok(await room.sessions.get(owner, session_id));
+    await room.sessions.end(owner, session_id);
+    assert.equal(await room.sessions.cleanup(owner, { maxAgeMs: 3600_000 }), 0);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    assert.equal(await room.sessions.cleanup(owner, { project_id: room.project.id, maxAgeMs: 0 }), 1);
+    await assert.rejects(room.sessions.get(owner, session_id), code('session.not_found'));
+    assert.equal((await room.log.bounds(session_id)).newest, -1);
+  });
+
+  test('refuses targets that do not exist', async () => {
+    await assert.rejects(room.sessions.message(owner, { message: 'x' }), code('request.invalid'));
+    await assert.rejects(room.sessions.message(owner, { project_id: 'proj_x', message: 'x' }), code('project.not_found'));
+    await assert.rejects(room.sessions.message(owner, { session_id: 'ses_x', message: 'x' }), code('session.not_found'));
+    await assert.rejects(spawn('x', { workspace_id: 'wsp_x' }), code('workspace.not_found'));
+    await assert.rejects(spawn('x', { agent: 'nobody' }), code('agent.unavailable'));
   });
 });
