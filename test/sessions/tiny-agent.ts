@@ -18,7 +18,7 @@ let askId = 0;
 
 createInterface({ input: process.stdin }).on('line', (line) => {
   const message = JSON.parse(line) as Rpc;
-  if (message.method === undefined) return void waiting.get(String(message.id))?.(message.result);
+  if (message.method === undefined) return waiting.get(String(message.id))?.(message.result);
   void handle(message);
 });
 
