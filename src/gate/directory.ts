@@ -44,7 +44,11 @@ export function directory(catalog: Catalog, views: ToolViews): Directory {
       if (versions) versions.push(summary);
       else functions.set(fn, [summary]);
     }
-    const made: Known = { entry: { name, bundle, functions: [...functions.keys()] }, functions, views: new Map() };
+    const made: Known = {
+      entry: { name, bundle, functions: [...functions.keys()], enabledCount: countEnabled(functions) },
+      functions,
+      views: new Map(),
+    };
     known.set(name, made);
     return made;
   };
@@ -85,4 +89,10 @@ export function directory(catalog: Catalog, views: ToolViews): Directory {
       return view;
     },
   };
+}
+
+function countEnabled(functions: ReadonlyMap<string, readonly ToolSummary[]>): number {
+  let count = 0;
+  for (const versions of functions.values()) if (versions.some(({ isEnabled }) => isEnabled)) count++;
+  return count;
 }

@@ -9,6 +9,8 @@ export interface PackEntry {
   bundle: Bundle;
   /** Names of its functions, switched off ones included. */
   functions: string[];
+  /** How many of them are switched on, as far as that is known without reading them. */
+  enabledCount: number;
 }
 
 /** The catalog as programs see it: packs and their functions, within the reach of an actor. */

@@ -16,7 +16,7 @@ export interface StoredResult {
 
 /** Large outputs on disk, found by their owner through an unguessable handle, cut into lines. */
 export interface ResultStore {
-  put(owner: string, text: string, ttlSeconds: number): Promise<StoredResult>;
+  put(owner: string, text: string | Buffer, ttlSeconds: number): Promise<StoredResult>;
   /** `undefined` also for what belongs to someone else; 'expired' as long as it is remembered. */
   find(owner: string, handle: string): Promise<StoredResult | 'expired' | undefined>;
   /** Lines from `offset` (1 is the first), at most `limit`; reads only the part of the file they lie in. */
@@ -58,7 +58,7 @@ export async function sqliteResults(db: Database, folder: string): Promise<Resul
   const store: ResultStore = {
     async put(owner, text, ttlSeconds) {
       const handle = randomBytes(16).toString('hex');
-      const data = Buffer.from(text);
+      const data = typeof text === 'string' ? Buffer.from(text) : text;
       const { totalLines, index } = indexLines(data);
       const expiresAt = Date.now() + ttlSeconds * 1000;
       await replaceFile(fileOf(handle), data);

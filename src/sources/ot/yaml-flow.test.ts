@@ -5,12 +5,21 @@ import { parse } from 'yaml';
 import { yamlFlow } from './yaml-flow.ts';
 
 test('a map of scalars is one flow map', () => {
-  assert.equal(yamlFlow({ name: 'brave', tool_count: 3, ok: true, none: null }), '{name: brave, tool_count: 3, ok: true, none: null}');
+  assert.equal(
+    yamlFlow({ name: 'brave', tool_count: 3, ok: true, none: null }),
+    '{name: brave, tool_count: 3, ok: true, none: null}',
+  );
   assert.equal(yamlFlow({ aliases: {}, snippets: {}, servers: [] }), '{aliases: {}, snippets: {}, servers: []}');
 });
 
 test('a list of maps is a block sequence of flow items', () => {
-  assert.equal(yamlFlow([{ name: 'a', description: 'x' }, { name: 'b', args: ['p: q'] }]), '- {name: a, description: x}\n- {name: b, args: ["p: q"]}');
+  assert.equal(
+    yamlFlow([
+      { name: 'a', description: 'x' },
+      { name: 'b', args: ['p: q'] },
+    ]),
+    '- {name: a, description: x}\n- {name: b, args: ["p: q"]}',
+  );
 });
 
 test('a list of strings is one flow list', () => {
@@ -20,7 +29,11 @@ test('a list of strings is one flow list', () => {
 
 test('a map with nested values has block keys with flow values', () => {
   assert.equal(
-    yamlFlow({ version: '1.0.0', registry: { status: 'ok', tool_count: 15 }, proxy: { status: 'ok', servers: { github: 'connected' } } }),
+    yamlFlow({
+      version: '1.0.0',
+      registry: { status: 'ok', tool_count: 15 },
+      proxy: { status: 'ok', servers: { github: 'connected' } },
+    }),
     'version: "1.0.0"\nregistry: {status: ok, tool_count: 15}\nproxy: {status: ok, servers: {github: connected}}',
   );
 });
@@ -41,11 +54,35 @@ test('never more than two flow levels inside one another', () => {
 });
 
 test('versions are quoted although nothing forces it', () => {
-  assert.match(yamlFlow({ version: '1.0.0', python: '3.14', node: '26' }), /version: "1.0.0", python: "3.14", node: "26"/);
+  assert.match(
+    yamlFlow({ version: '1.0.0', python: '3.14', node: '26' }),
+    /version: "1.0.0", python: "3.14", node: "26"/,
+  );
 });
 
 test('strings that a YAML 1.1 reader takes for something else are quoted', () => {
-  for (const word of ['yes', 'No', 'on', 'OFF', 'y', 'n', '12:30', '1:20:30', '2026-11-15', '0o17', '017', '1_000', '~', 'null', '.5', '1e3', '=', '<<', '1,000', ''])
+  for (const word of [
+    'yes',
+    'No',
+    'on',
+    'OFF',
+    'y',
+    'n',
+    '12:30',
+    '1:20:30',
+    '2026-11-15',
+    '0o17',
+    '017',
+    '1_000',
+    '~',
+    'null',
+    '.5',
+    '1e3',
+    '=',
+    '<<',
+    '1,000',
+    '',
+  ])
     assert.match(yamlFlow({ word }), /^\{word: "/, word);
 });
 
@@ -53,11 +90,59 @@ test('what is written is read back by YAML 1.1 and 1.2 alike', () => {
   const words = fc.oneof(
     fc.string({ unit: 'grapheme' }),
     fc.string({ unit: 'binary' }).map((text) => text.toWellFormed()),
-    fc.constantFrom('yes', 'no', '- a', '# x', 'a: b', '{', '[x', '&a', '*a', '!t', '%x', '@x', '`x', '|', '>', '? x', "it's", '"q"', 'a\nb', ' lead', 'trail ', '---', '...', 'a #b', '0x1F', '1:2', '1_0', '.inf', '+1', '-', ':', ',', 'a,b', 'x]', '\t', '\u0085', '\u2028', '\ufeff'),
+    fc.constantFrom(
+      'yes',
+      'no',
+      '- a',
+      '# x',
+      'a: b',
+      '{',
+      '[x',
+      '&a',
+      '*a',
+      '!t',
+      '%x',
+      '@x',
+      '`x',
+      '|',
+      '>',
+      '? x',
+      "it's",
+      '"q"',
+      'a\nb',
+      ' lead',
+      'trail ',
+      '---',
+      '...',
+      'a #b',
+      '0x1F',
+      '1:2',
+      '1_0',
+      '.inf',
+      '+1',
+      '-',
+      ':',
+      ',',
+      'a,b',
+      'x]',
+      '\t',
+      '\u0085',
+      '\u2028',
+      '\ufeff',
+    ),
   );
   const scalar = fc.oneof(words, fc.integer(), fc.boolean(), fc.constant(null));
   const value = fc.letrec((tie) => ({
-    value: fc.oneof({ maxDepth: 4 }, scalar, fc.array(tie('value'), { maxLength: 4 }), fc.dictionary(words.filter((key) => key !== '__proto__'), tie('value'), { maxKeys: 4, noNullPrototype: true })),
+    value: fc.oneof(
+      { maxDepth: 4 },
+      scalar,
+      fc.array(tie('value'), { maxLength: 4 }),
+      fc.dictionary(
+        words.filter((key) => key !== '__proto__'),
+        tie('value'),
+        { maxKeys: 4, noNullPrototype: true },
+      ),
+    ),
   })).value;
   fc.assert(
     fc.property(value, (each) => {

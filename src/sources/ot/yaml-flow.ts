@@ -35,7 +35,8 @@ function childrenOf(node: YAMLMap | YAMLSeq): Node[] {
     else {
       const pair = item as { key: Scalar; value: Node | null };
       quote(pair.key);
-      if (isScalar(pair.value) && typeof pair.value.value === 'string' && alwaysQuoted.has(String(pair.key.value))) pair.value.type = Scalar.QUOTE_DOUBLE;
+      if (isScalar(pair.value) && typeof pair.value.value === 'string' && alwaysQuoted.has(String(pair.key.value)))
+        pair.value.type = Scalar.QUOTE_DOUBLE;
       if (pair.value) children.push(pair.value);
     }
   }
@@ -55,13 +56,22 @@ const levelsOf = (node: unknown): number => (isMap(node) || isSeq(node) ? flowLe
 function quote(scalar: Scalar): void {
   const { value } = scalar;
   if (typeof value !== 'string' || scalar.type === Scalar.QUOTE_DOUBLE) return;
-  if (/[\n\r\t\u0085\u2028\u2029\uFEFF]|[^\x20-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}]/u.test(value) || isAmbiguous(value)) scalar.type = Scalar.QUOTE_DOUBLE;
+  if (
+    /[\n\r\t\u0085\u2028\u2029\uFEFF]|[^\x20-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}]/u.test(value) ||
+    isAmbiguous(value)
+  )
+    scalar.type = Scalar.QUOTE_DOUBLE;
 }
 
 /** Words that some YAML 1.1 reader takes for a boolean, a number in base 60, a date, a merge key or null. */
 function isAmbiguous(text: string): boolean {
   if (/^(?:y|n|yes|no|on|off|true|false|null|~|=|<<)$/i.test(text)) return true;
-  if (/^[-+]?(?:\d[\d_]*(?::[0-5]?\d)+(?:\.\d*)?|\d{4}-\d\d?-\d\d?(?:[Tt ].*)?|0[oxb][\da-f_]+|[\d_,]*\.?[\d_]+(?:e[-+]?\d+)?|\.inf|\.nan)$/i.test(text)) return true;
+  if (
+    /^[-+]?(?:\d[\d_]*(?::[0-5]?\d)+(?:\.\d*)?|\d{4}-\d\d?-\d\d?(?:[Tt ].*)?|0[oxb][\da-f_]+|[\d_,]*\.?[\d_]+(?:e[-+]?\d+)?|\.inf|\.nan)$/i.test(
+      text,
+    )
+  )
+    return true;
   return false;
 }
 

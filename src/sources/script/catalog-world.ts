@@ -1,0 +1,143 @@
+import { functionInfo, type Answer, type FunctionInfo, type Pack, type World } from '../../code/index.ts';
+import {
+  Failure,
+  type Actor,
+  type Budget,
+  type Call,
+  type Directory,
+  type Outcome,
+  type PackEntry,
+  type Settings,
+  type ToolView,
+} from '../../schema/index.ts';
+
+/** What a program did that its answer must tell. */
+export interface ProgramNotes {
+  /** Packs of other people's servers and HTTP tools that it called. */
+  foreign: Set<string>;
+  /** Answers of `ot.*` as JSON text: where one of them is the program's answer it is shown as YAML. */
+  introspection: Set<string>;
+}
+
+export interface WorldDeps {
+  directory: Directory;
+  settings: () => Settings;
+}
+
+const infos = new WeakMap<ToolView, FunctionInfo>();
+
+/** The whole catalog, as far as the actor reaches, as a program's world. Every call passes the gate under its own name. */
+export function catalogWorld(deps: WorldDeps, call: Call, budget: Budget, notes: ProgramNotes): World {
+  const { actor } = call;
+  const { aliases, snippets } = deps.settings();
+  const inner = innerBudget(budget);
+  return {
+    ...lookups(deps.directory, actor),
+    bare: (name) => (name === 'run' ? runInfo : undefined),
+    aliases,
+    snippets,
+    async call(target, args, signal) {
+      const view =
+        target.pack === undefined ? undefined : await toolOf(deps.directory, actor, target.pack, target.name);
+      try {
+        const outcome = await call.invoke(view?.name ?? target.name, args, { signal, budget: inner });
+        if (view) take(notes, target.pack!, view, outcome);
+        return answerOf(outcome);
+      } catch (error) {
+        if (!(error instanceof Failure) || error.code === 'program.failed') throw error;
+        return { error: exceptionOf(error, view, target.pack === undefined ? runInfo : undefined) };
+      }
+    },
+  };
+}
+
+const runInfo = functionInfo('run', {
+  properties: { code: { type: 'string' } },
+  required: ['code'],
+  additionalProperties: false,
+});
+
+/** Packs and their functions, without the power to call them. */
+export function lookups(directory: Directory, actor: Actor): Pick<World, 'pack' | 'packNames'> {
+  return {
+    pack: (name) => {
+      const entry = directory.pack(actor, name);
+      return entry && packOf(directory, entry);
+    },
+    packNames: () => directory.packs(actor).map(({ name }) => name),
+  };
+}
+
+function packOf(directory: Directory, entry: PackEntry): Pack {
+  return {
+    name: entry.name,
+    names: () => entry.functions,
+    async find(fn) {
+      const view = await directory.tool(entry, fn);
+      return view && infoOf(view, `${entry.name}.${fn}`);
+    },
+  };
+}
+
+/** A tool as a function; kept as long as its view is. */
+export function infoOf(view: ToolView, fullName: string): FunctionInfo {
+  let info = infos.get(view);
+  if (!info) {
+    info = functionInfo(fullName, view.argSchema);
+    infos.set(view, info);
+  }
+  return info;
+}
+
+async function toolOf(directory: Directory, actor: Actor, pack: string, fn: string): Promise<ToolView | undefined> {
+  const entry = directory.pack(actor, pack);
+  return entry && directory.tool(entry, fn);
+}
+
+/** Calls are counted by the gate on the budget that all programs of one call share; each level down has one less below it. */
+function innerBudget(budget: Budget): Budget {
+  return {
+    get callsLeft() {
+      return budget.callsLeft;
+    },
+    set callsLeft(left) {
+      budget.callsLeft = left;
+    },
+    depthLeft: budget.depthLeft - 1,
+    deadline: budget.deadline,
+  };
+}
+
+function take(notes: ProgramNotes, pack: string, view: ToolView, outcome: Outcome): void {
+  if (view.type === 'mcp' || view.type === 'http') notes.foreign.add(pack);
+  if (view.isBuiltIn && view.bundleSlug === 'ot' && outcome.ok && typeof outcome.value === 'object')
+    notes.introspection.add(JSON.stringify(outcome.value));
+}
+
+function answerOf(outcome: Outcome): Answer {
+  if (outcome.ok) return { value: outcome.value };
+  const { code, message } = outcome.error;
+  // A tool may name the exception that a program should see.
+  const named = /^(ValueError|TypeError|KeyError|LookupError|PermissionError|TimeoutError): ([\s\S]*)$/.exec(message);
+  if (named) return { error: { type: named[1]!, message: named[2]! } };
+  return { error: { type: types[code] ?? 'RuntimeError', message } };
+}
+
+const types: Record<string, string> = {
+  'tool.timeout': 'TimeoutError',
+  'source.unreachable': 'OSError',
+  'args.invalid': 'TypeError',
+  'tool.not_found': 'AttributeError',
+  'scope.denied': 'PermissionError',
+  'host.not_allowed': 'PermissionError',
+};
+
+function exceptionOf(
+  failure: Failure,
+  view: ToolView | undefined,
+  fallback: FunctionInfo | undefined,
+): { type: string; message: string } {
+  const info = (view && infos.get(view)) ?? fallback;
+  const signature = failure.code === 'args.invalid' && info ? `\nSignature: ${info.signature}` : '';
+  return { type: types[failure.code] ?? 'RuntimeError', message: failure.message + signature };
+}
