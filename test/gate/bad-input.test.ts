@@ -52,6 +52,14 @@ describe('bad input', () => {
     assert.ok(Date.now() - started < 2000);
   });
 
+  it('answers what the router itself refuses in the same shape', async () => {
+    for (const path of ['/tools/bundles/%E0%A4%A', `/call/${'a'.repeat(3000)}`]) {
+      const { status, body } = await server.ask('GET', path);
+      assert.deepEqual([status, body.error.code], [400, 'request.invalid'], path.slice(0, 40));
+      assert.ok(body.error.requestId);
+    }
+  });
+
   it('refuses path tricks', async () => {
     for (const path of [
       `/tools/bundles/${bundle.id}/tools/..%2f..%2fadmin/version/v1`,

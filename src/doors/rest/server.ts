@@ -23,6 +23,8 @@ export async function httpServer(options: ServerOptions): Promise<FastifyInstanc
     routerOptions: { maxParamLength: 2048, ignoreTrailingSlash: false },
     // Shapes are checked in the gate, in the order of the contract; here they only document.
     ajv: { customOptions: { strict: false } },
+    // What the router refuses (broken escapes, endless names) has the one shape of errors too.
+    frameworkErrors: (error, request, reply) => void sendError(error, request, reply, options),
     forceCloseConnections: 'idle',
     return503OnClosing: true,
   });
