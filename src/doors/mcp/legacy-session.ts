@@ -40,6 +40,7 @@ export class LegacySession implements Transport {
   lastUsed = Date.now();
   /** The GET stream, for what belongs to no request. */
   standalone: Outlet | undefined;
+  onRootsChanged: (() => void) | undefined;
   onSession: ((sessionId: string, afterIndex: number) => void) | undefined;
   server: Server | undefined;
   readonly #handlers: Handlers;
@@ -74,6 +75,7 @@ export class LegacySession implements Transport {
     if (method === undefined) return this.#answered(message);
     if (id === undefined) {
       if (method === 'notifications/cancelled') this.#cancel(params?.['requestId'] as RequestId);
+      if (method === 'notifications/roots/list_changed') this.onRootsChanged?.();
       return this.onmessage?.(message as JSONRPCMessage);
     }
     if (method === 'ping') return void this.send({ result: {}, jsonrpc: '2.0', id });
@@ -115,6 +117,11 @@ export class LegacySession implements Transport {
 
   exchangeOf(context: ServerContext): Exchange {
     return this.exchange(context.mcpReq.id, context.mcpReq.signal, context.mcpReq._meta?.progressToken);
+  }
+
+  /** A question that belongs to no request. */
+  ask(method: string, params: unknown, signal: AbortSignal): Promise<unknown> {
+    return this.#ask('', method, params, signal);
   }
 
   async send(message: JSONRPCMessage, options?: TransportSendOptions): Promise<void> {

@@ -30,6 +30,7 @@ interface Entry {
 
 const idleMs = 60 * 60_000;
 const mostSessions = 5_000;
+const rootsMs = 10_000;
 
 /** All clients of the 2025 era that have a session, with what each of them is told unasked. */
 export class LegacySessions {
@@ -96,7 +97,15 @@ export class LegacySessions {
     outlet.open();
     const entry = this.#entries.get(session.sessionId ?? '');
     void entry?.following.listen();
+    const upstream = this.#deps.menus.upstream(session.menu);
+    const gone = new AbortController();
+    const keepRoots = session.clientCapabilities['roots']
+      ? upstream?.lendRoots(session.actor.principal, () => session.ask('roots/list', {}, AbortSignal.any([gone.signal, AbortSignal.timeout(rootsMs)])))
+      : undefined;
+    session.onRootsChanged = () => upstream?.rootsChanged();
     outlet.onClose(() => {
+      gone.abort();
+      keepRoots?.();
       if (session.standalone !== outlet) return;
       session.standalone = undefined;
       session.lastUsed = Date.now();

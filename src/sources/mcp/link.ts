@@ -15,6 +15,7 @@ export interface Link {
   readonly serverInfo: { name?: string; version?: string; title?: string };
   readonly instructions?: string;
   request(method: string, params: Record<string, unknown>, options: RequestOptions): Promise<Record<string, unknown>>;
+  notify(method: string, params: Record<string, unknown>): Promise<void>;
   /** 2026 era: asks to be told of changes; undefined when the server has nothing to tell. */
   listen(filter: SubscriptionFilter): Promise<{ closed: Promise<unknown>; close(): Promise<void> } | undefined>;
   onClose(listener: () => void): void;
@@ -135,6 +136,7 @@ async function handShake(wire: Wire, inner: Transport, deps: LinkDeps, connectMs
     serverInfo: client.getServerVersion() ?? {},
     instructions: client.getInstructions(),
     request: (method, params, options) => wire.request(method, params, options),
+    notify: (method, params) => wire.notify(method, params),
     listen: async (filter) => (era === 'modern' ? client.listen(filter) : undefined),
     onClose: (listener) => void closeListeners.push(listener),
     close: () => endLink(client, inner),

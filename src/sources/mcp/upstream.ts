@@ -65,6 +65,8 @@ export class Upstream {
   readonly #fingerprint: string;
   readonly #active = new ActiveCalls();
   readonly #turnstile: Turnstile;
+  /** Clients that stay connected and can say what their roots are. */
+  readonly #rootsOf = new Map<object, { principal: string; ask: () => Promise<unknown> }>();
   readonly #lines: string[] = [];
   readonly #listeners = new Set<(event: UpstreamEvent) => void>();
   #definitions: Definitions = { byName: new Map(), offered: [], prints: {}, warnings: [] };
@@ -196,6 +198,22 @@ export class Upstream {
     return async () => void (await link.request('resources/unsubscribe', { uri }, { timeoutMs: this.#timeoutMs }));
   }
 
+  /** Lets an older server ask a connected client for its roots, also outside a call; answers how to end that. */
+  lendRoots(principal: string, ask: () => Promise<unknown>): () => void {
+    const key = {};
+    this.#rootsOf.set(key, { principal, ask });
+    this.rootsChanged();
+    return () => {
+      this.#rootsOf.delete(key);
+      this.rootsChanged();
+    };
+  }
+
+  /** Older servers keep what they were told and ask again only after this. */
+  rootsChanged(): void {
+    if (this.#link?.era === 'legacy') void this.#link.notify('notifications/roots/list_changed', {}).catch(() => {});
+  }
+
   get #timeoutMs(): number {
     return this.config.timeoutMs ?? defaultTimeoutMs;
   }
@@ -310,11 +328,17 @@ export class Upstream {
       onRequest: async (method: string, params: Record<string, unknown>) => {
         const call = this.#active.certain();
         if (call) return call.askClient(method, params);
-        // Servers ask for roots when they start: nobody is there yet, which is not an error.
-        if (method === 'roots/list') return { roots: [] };
+        if (method === 'roots/list') return this.#roots();
         throw new RpcError(-32601, `${method} cannot be answered: it is not certain whose call this belongs to`);
       },
     };
+  }
+
+  /** Servers ask for roots when they start: nobody is there yet, which is not an error. */
+  async #roots(): Promise<unknown> {
+    const lent = [...this.#rootsOf.values()];
+    const isCertain = new Set(lent.map((each) => each.principal)).size === 1;
+    return (isCertain && (await lent.at(-1)?.ask().catch(() => undefined))) || { roots: [] };
   }
 
   #noted(method: string, params: Record<string, unknown>): void {
