@@ -1,0 +1,48 @@
+import type { FastifyInstance } from 'fastify';
+import { demandLevel } from '../../auth/index.ts';
+import { fail, reaches } from '../../schema/index.ts';
+import type { BlobDoor } from '../../projects/index.ts';
+import { resource, type Authenticate } from './resource.ts';
+import { bodyOf } from './workspace-files.ts';
+
+const maxBlobBytes = 256 * 1024 * 1024;
+const mimeType = /^[\w.+-]+\/[\w.+-]+$/;
+
+/** POST /blobs, GET /blobs/{id}: immutable bytes that belong to whoever sent them. */
+export function blobRoutes(app: FastifyInstance, authenticate: Authenticate, blobs: BlobDoor): void {
+  void app.register(async (scope) => {
+    scope.removeAllContentTypeParsers();
+    scope.addContentTypeParser('*', (_request, payload, done) => done(null, payload));
+    resource(scope, authenticate, '/blobs', {
+      POST: {
+        summary: 'Store bytes; answers their id, size and hash',
+        handle: async (request, reply, actor) => {
+          demandLevel(actor, 'write', 'Blobs');
+          const type = request.headers['content-type']?.split(';')[0]?.trim();
+          const { id, size, sha256 } = await blobs.put(actor.principal, bodyOf(request, maxBlobBytes), {
+            maxBytes: maxBlobBytes,
+            ...(type !== undefined && mimeType.test(type) && { mime: type }),
+          });
+          return reply.code(201).send({ blob_id: id, size, sha256 });
+        },
+      },
+    });
+    resource(scope, authenticate, '/blobs/:id', {
+      GET: {
+        summary: 'Read the bytes of a blob',
+        handle: async (request, reply, actor) => {
+          demandLevel(actor, 'write', 'Blobs');
+          const { id } = request.params as { id: string };
+          const blob = await blobs.get(id);
+          if (!blob || (blob.owner !== actor.principal && !reaches(actor.level, 'admin'))) throw fail('blob.not_found', { ref: id });
+          return reply
+            .header('Content-Type', blob.mime ?? 'application/octet-stream')
+            .header('Content-Length', blob.size)
+            .header('X-Content-Type-Options', 'nosniff')
+            .header('Content-Disposition', 'attachment')
+            .send(blobs.read(id));
+        },
+      },
+    });
+  });
+}

@@ -1,0 +1,77 @@
+import { PassThrough, type Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { createGzip } from 'node:zlib';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { Type } from 'typebox';
+import { demandLevel } from '../../auth/index.ts';
+import { archive, readPlace, removePlace, writePlace, type Projects } from '../../projects/index.ts';
+import { fail } from '../../schema/index.ts';
+import { textParam } from './query.ts';
+import { resource, type Authenticate } from './resource.ts';
+
+const maxFileBytes = 256 * 1024 * 1024;
+const maxArchiveBytes = 4 * 1024 * 1024 * 1024;
+const what = 'Files of a workspace';
+
+/** GET, PUT, DELETE /workspaces/{id}/files/{path}: raw bytes; a folder is a list, or with ?archive=tar one stream. */
+export function workspaceFileRoutes(app: FastifyInstance, authenticate: Authenticate, projects: Projects): void {
+  void app.register(async (scope) => {
+    scope.removeAllContentTypeParsers();
+    scope.addContentTypeParser('*', (_request, payload, done) => done(null, payload));
+    for (const url of ['/workspaces/:id/files', '/workspaces/:id/files/*'])
+      resource(scope, authenticate, url, {
+        GET: {
+          summary: 'Read a file, list a folder, or fetch a folder as one archive',
+          query: Type.Object({ archive: Type.Optional(Type.Union([Type.Literal('tar'), Type.Literal('tgz')])) }),
+          handle: async (request, reply, actor) => {
+            demandLevel(actor, 'write', what);
+            const root = projects.folderOf(await projects.workspace(actor, idOf(request)));
+            const kind = textParam(request.query, 'archive');
+            if (kind !== undefined) return sendArchive(reply, await archive(root, pathIn(request), maxArchiveBytes), kind);
+            const found = await readPlace(root, pathIn(request));
+            if (found.type === 'folder') return { path: pathIn(request), entries: found.entries };
+            return reply
+              .header('Content-Type', 'application/octet-stream')
+              .header('Content-Length', found.size)
+              .header('Last-Modified', found.modifiedAt.toUTCString())
+              .header('X-Content-Type-Options', 'nosniff')
+              .header('Content-Disposition', 'attachment')
+              .send(found.handle.createReadStream(found.size > 0 ? { end: found.size - 1 } : {}));
+          },
+        },
+        PUT: {
+          summary: 'Write a file; folders on the way are made',
+          handle: async (request, reply, actor) => {
+            demandLevel(actor, 'write', what);
+            const root = projects.folderOf(await projects.workspace(actor, idOf(request)));
+            const { isNew, ...written } = await writePlace(root, pathIn(request), bodyOf(request), maxFileBytes);
+            return reply.code(isNew ? 201 : 200).send({ path: pathIn(request), ...written });
+          },
+        },
+        DELETE: {
+          summary: 'Remove a file or a whole folder',
+          handle: async (request, reply, actor) => {
+            demandLevel(actor, 'write', what);
+            await removePlace(projects.folderOf(await projects.workspace(actor, idOf(request))), pathIn(request));
+            return reply.code(204).send();
+          },
+        },
+      });
+  });
+}
+
+/** The body as it comes, with its announced length checked before anything is read. */
+export function bodyOf(request: FastifyRequest, maxBytes = maxFileBytes): AsyncIterable<Uint8Array> {
+  if (Number(request.headers['content-length'] ?? 0) > maxBytes) throw fail('body.too_large', { limit: maxBytes });
+  return (request.body as Readable | undefined) ?? request.raw;
+}
+
+const idOf = (request: FastifyRequest): string => (request.params as { id: string }).id;
+const pathIn = (request: FastifyRequest): string => (request.params as { '*'?: string })['*'] ?? '';
+
+function sendArchive(reply: FastifyReply, tar: Readable, kind: string): FastifyReply {
+  if (kind !== 'tar' && kind !== 'tgz') throw fail('request.invalid', { reason: `archive must be tar or tgz (${kind.slice(0, 20)})` });
+  const out = new PassThrough();
+  void (kind === 'tgz' ? pipeline(tar, createGzip(), out) : pipeline(tar, out)).catch(() => out.destroy());
+  return reply.header('Content-Type', kind === 'tar' ? 'application/x-tar' : 'application/gzip').header('Content-Disposition', `attachment; filename="workspace.${kind}"`).send(out);
+}
