@@ -8,13 +8,49 @@ import { ensureAdminToken, signIns, tokens, tokenTools } from './auth/index.ts';
 import { Catalog, catalogSearch, pageTokens } from './catalog/index.ts';
 import { openConfig, settingsTools } from './config/index.ts';
 import { mcpDoor } from './doors/mcp/index.ts';
-import { bearerOf, httpServer, restRoutes, type Authenticate } from './doors/rest/index.ts';
+import {
+  bearerOf,
+  blobRoutes,
+  eventStreamRoutes,
+  httpServer,
+  restRoutes,
+  workspaceFileRoutes,
+  type Authenticate,
+} from './doors/rest/index.ts';
 import { cookieOf, signInUrl, webActor, webRoutes } from './doors/web/index.ts';
 import { packageRoot, webAppFolder } from './entry.ts';
 import { callGate, catalogGate, exchange, lists, ToolViews, type Sources } from './gate/index.ts';
 import { fail, type BuiltInBundle } from './schema/index.ts';
-import { Database, homeKeys, openBlobs, openHome, replaceFile, redactor, sqliteSecrets, sqliteSignIns, sqliteTokens } from './store/index.ts';
+import {
+  Database,
+  homeKeys,
+  openAsks,
+  openBlobs,
+  openEvents,
+  openHome,
+  openProjects,
+  openSessions,
+  redactor,
+  replaceFile,
+  sqliteSecrets,
+  sqliteSignIns,
+  sqliteTokens,
+} from './store/index.ts';
+import { asks, eventLog, presence } from './log/index.ts';
 import { plainObserver } from './observe/index.ts';
+import { projects, projectTools, workspaceTools } from './projects/index.ts';
+import { openSandboxes } from './sandbox/index.ts';
+import {
+  callerTools,
+  configTools,
+  containerTools,
+  imageTools,
+  knownAgent,
+  nodeIdentity,
+  sessions,
+  sessionTools,
+  type SessionPorts,
+} from './sessions/index.ts';
 import { demoTools, functionSource, FunctionRegistry } from './sources/builtin/index.ts';
 import { dialler, httpSource, secretTools } from './sources/http/index.ts';
 import { mcpServers, serverTools } from './sources/mcp/index.ts';
@@ -85,7 +121,65 @@ async function build(options: ServerOptions, closers: (() => Promise<void> | voi
   });
   closers.push(() => servers.close());
 
-  const builtIns: BuiltInBundle[] = [tokenTools(auth), settingsTools(config), demoTools(), secretTools(secrets), serverTools({ servers, config })];
+  const sandboxes = openSandboxes({ folder: join(home.run, 'sandbox') });
+  closers.push(() => sandboxes.close());
+  const sessionTables = await openSessions(db);
+  const projectTables = await openProjects(db);
+  const askTables = await openAsks(db);
+  const eventTables = await openEvents(db);
+  const log = eventLog({ db, events: eventTables });
+  closers.push(() => log.close());
+  const present = presence();
+  const questions = asks({ log, tables: askTables, presence: present, reconnectGraceMs: () => settings().limits.reconnectGraceMs });
+  closers.push(() => questions.close());
+  const knownBundles = (): string[] => catalog.bundles().map((each) => each.slug);
+  const places = projects({
+    db,
+    tables: projectTables,
+    sessions: sessionTables,
+    forgetSession: (_, sessionId) => {
+      eventTables.remove(sessionId);
+      askTables.remove(sessionId);
+    },
+    folder: home.projects,
+    settings,
+    sandboxes,
+    knownBundles,
+  });
+  const sessionPorts: SessionPorts = {
+    log,
+    asks: questions,
+    tables: sessionTables,
+    projectTables,
+    projects: places,
+    drivers: sandboxes.drivers,
+    tokens: auth,
+    blobs,
+    settings,
+    secret: async (name) => (await secrets.get(name)).value,
+    fill: (text) => secrets.fill(text),
+    agent: (name) => knownAgent(settings(), name),
+    doors: [],
+    runFolder: home.run,
+    logger: observe.log,
+    node: nodeIdentity(),
+  };
+  const agentSessions = sessions(sessionPorts);
+
+  const builtIns: BuiltInBundle[] = [
+    tokenTools(auth),
+    settingsTools(config),
+    demoTools(),
+    secretTools(secrets),
+    serverTools({ servers, config }),
+    projectTools({ projects: places, settings, sandboxes, knownBundles }),
+    workspaceTools(places),
+    sessionTools(agentSessions, sessionPorts),
+    containerTools(agentSessions, sessionPorts),
+    imageTools(sessionPorts, sandboxes),
+    configTools(sessionPorts),
+    callerTools(agentSessions),
+  ];
   const functions = new FunctionRegistry().add(...builtIns);
   const http = httpSource({ dialler: net, secrets, redactor: hide, keepBlob });
   const sources: Sources = { function: functionSource(functions), http, mcp: servers.source };
@@ -140,6 +234,9 @@ async function build(options: ServerOptions, closers: (() => Promise<void> | voi
     observe,
     notReadyBecause: () => [],
   });
+  eventStreamRoutes(app, { authenticate, sessions: agentSessions, log, asks: questions, presence: present, tokens: auth });
+  workspaceFileRoutes(app, authenticate, places);
+  blobRoutes(app, authenticate, blobs);
   let url = '';
   await webRoutes(app, {
     authenticate,
@@ -149,7 +246,7 @@ async function build(options: ServerOptions, closers: (() => Promise<void> | voi
     folder: webAppFolder(),
     version,
     publicUrl: () => url,
-    topics: { catalog: (listener) => catalog.onChange(listener), sessions: () => () => {} },
+    topics: { catalog: (listener) => catalog.onChange(listener), sessions: (listener) => agentSessions.onStatus(listener) },
   });
   const ownBundles = new Set(builtIns.flatMap((each) => (each.isOwn ? [each.slug] : [])));
   await mcpDoor(app, {
@@ -160,6 +257,9 @@ async function build(options: ServerOptions, closers: (() => Promise<void> | voi
     version,
     log: observe.log,
   });
+  await places.tidy();
+  await agentSessions.start();
+  closers.push(() => agentSessions.stop());
   closers.push(() => app.close());
   await app.listen({ port: options.port, host: options.host });
 

@@ -1,7 +1,6 @@
 import type { AgentDriver, AgentEvent, AgentState, Delta, Prompt, Step } from '../agents/index.ts';
 import type { SpoolRecord } from '../sandbox/index.ts';
 import type { LiveBox } from './launch.ts';
-import { keyPlaceholder } from './launch.ts';
 
 /** What a batch of records, or something we did, changed. */
 export interface Change {
@@ -21,14 +20,12 @@ export class Conversation {
   state: AgentState;
   offset: number;
   #sent = new Set<string>();
-  readonly #apiKey: string | undefined;
 
-  constructor(box: LiveBox, driver: AgentDriver, state: AgentState, offset: number, apiKey?: string) {
+  constructor(box: LiveBox, driver: AgentDriver, state: AgentState, offset: number) {
     this.box = box;
     this.driver = driver;
     this.state = state;
     this.offset = offset;
-    this.#apiKey = apiKey;
   }
 
   /** The change a batch of records makes; pure until `accept`. */
@@ -65,8 +62,7 @@ export class Conversation {
     for (const { id, line } of this.state.outbox) {
       if (this.#sent.has(id)) continue;
       this.#sent.add(id);
-      const spoken = this.#apiKey && this.state.phase === 'starting' ? line.replaceAll(keyPlaceholder, this.#apiKey) : line;
-      this.box.link.send({ id: this.#outside(id), do: 'write', line: spoken });
+      this.box.link.send({ id: this.#outside(id), do: 'write', line });
     }
     const waiting = new Set(this.state.outbox.map((each) => each.id));
     for (const id of this.#sent) if (!waiting.has(id)) this.#sent.delete(id);

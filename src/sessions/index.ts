@@ -1,6 +1,7 @@
 // Sessions as one state machine: spawn, message, children, limits, pool, re-attach. May import: schema, store, config, auth, log, projects, sandbox, agents, observe.
 export { containerTools, imageTools } from './container-tools.ts';
 export { callerTools, configTools } from './limit-tools.ts';
+export { knownAgent } from './known-agent.ts';
 export { nodeIdentity } from './node-identity.ts';
 export type { MessageAnswer, MessageArgs } from './admission.ts';
 export type { BoxDoor, DoorIdentity, KnownAgent, SessionPorts } from './ports.ts';

@@ -1,7 +1,7 @@
-import type { AgentSpec, McpServerSpec } from '../agents/index.ts';
+import { clientServer, type AgentSpec } from '../agents/index.ts';
 import type { Project } from '../projects/index.ts';
 import { openLink, type SandboxDriver, type SandboxSpec, type SupervisorLink } from '../sandbox/index.ts';
-import { fail, insidePaths, loopbackPorts, newId, type AgentCommand, type ProviderConfig, type Settings } from '../schema/index.ts';
+import { insidePaths, loopbackPorts, newId, type AgentCommand, type ProviderConfig, type Settings } from '../schema/index.ts';
 import { openDoors, type Binding, type Place } from './place.ts';
 import type { KnownAgent, SessionPorts } from './ports.ts';
 
@@ -114,7 +114,7 @@ export async function agentCommand(ports: SessionPorts, project: Project, agent:
     ...agent.command,
     env: {
       ...doorEnvironment(project, agent.config.provider === undefined ? undefined : settings.providers[agent.config.provider]),
-      ...agent.command.env,
+      ...(await filled(ports, agent.command.env)),
       ...project.wish.env,
       ...(await secretValues(ports, project)),
       ...(apiKey !== undefined && { OUBLIETTE_API_KEY: apiKey }),
@@ -122,13 +122,16 @@ export async function agentCommand(ports: SessionPorts, project: Project, agent:
   };
 }
 
+async function filled(ports: SessionPorts, env: Record<string, string>): Promise<Record<string, string>> {
+  const pairs = Object.entries(env).map(async ([key, value]) => [key, await ports.fill(value)] as const);
+  return Object.fromEntries(await Promise.all(pairs));
+}
+
 /** Values of the secrets a project names; secret.missing when one is not set. */
 export async function secretValues(ports: SessionPorts, project: Project): Promise<Record<string, string>> {
   const values: Record<string, string> = {};
   for (const name of project.wish.secrets) {
-    const value = await ports.secret(name);
-    if (value === undefined) throw fail('secret.missing', { name });
-    values[name] = value;
+    values[name] = await ports.secret(name);
   }
   return values;
 }
@@ -148,21 +151,12 @@ export function doorEnvironment(project: Project, provider: ProviderConfig | und
   };
 }
 
-/** Stands for the key in what is stored; the key itself is put in where the line leaves for the sandbox. */
-export const keyPlaceholder = 'key-is-put-in-on-the-way';
-
-/** What the agent is told when its conversation begins. Some agents hand their MCP servers only what is named here. */
+/** What the agent is told when its conversation begins. The key itself stays out: the supervisor fills it in from the environment. */
 export function agentSpec(agent: KnownAgent, more: { model?: string | null; permissions: AgentSpec['permissions']; resume?: string; hasKey: boolean }): AgentSpec {
-  const relay: McpServerSpec = {
-    name: 'oubliette',
-    command: insidePaths.node,
-    args: [insidePaths.client, '--socket', `${insidePaths.mcp}/relay.sock`],
-    env: more.hasKey ? { OUBLIETTE_API_KEY: keyPlaceholder } : {},
-  };
   return {
     config: agent.config,
     cwd: insidePaths.workspace,
-    mcpServers: [relay],
+    mcpServers: [clientServer(more.hasKey)],
     ...(more.model && { model: more.model }),
     permissions: more.permissions,
     ...(more.resume !== undefined && { resume: more.resume }),

@@ -73,7 +73,7 @@ export function lifecycle(ports: SessionPorts): Lifecycle {
     await ports.log.write(() => ports.tables.update(row.id, { box: { id: box.id, driver: box.driver.name }, agent_state: state }));
     if (entry.stop.signal.aborted) return;
     box.link.send({ id: `${box.id}:start`, do: 'start', agent: command });
-    run(entry, row, new Conversation(box, agent.driver, state, row.spool_offset, apiKey), { mustResume });
+    run(entry, row, new Conversation(box, agent.driver, state, row.spool_offset), { mustResume });
   }
 
   async function newBox(entry: Live, row: SessionRow, project: Parameters<typeof startBox>[1]['project']): Promise<LiveBox> {

@@ -42,8 +42,10 @@ export interface SessionPorts {
   tokens: Tokens;
   blobs: Blobs;
   settings: () => Settings;
-  /** A stored secret's value; undefined when it is not set. */
-  secret: (name: string) => Promise<string | undefined>;
+  /** A stored secret's value; throws secret.missing. */
+  secret: (name: string) => Promise<string>;
+  /** Puts secrets in the place of `${NAME}` in a configured value. */
+  fill: (text: string) => Promise<string>;
   /** Throws agent.unavailable with the reason. */
   agent: (name: string) => KnownAgent;
   doors: readonly BoxDoor[];

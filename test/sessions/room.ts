@@ -61,7 +61,11 @@ async function build(homePath: string, driver: PlainDriver, limits: Partial<Sett
   const blobs = await openBlobs(db, home.blobs);
   const ports: SessionPorts = {
     log, asks: questions, tables, projectTables, projects: room, drivers: [driver], tokens: auth, blobs, settings,
-    secret: async (name) => (name === 'KNOWN' ? 'secret-value' : undefined),
+    secret: async (name) => {
+      if (name !== 'KNOWN') throw fail('secret.missing', { name });
+      return 'secret-value';
+    },
+    fill: async (text) => text,
     agent: (name) => {
       if (name !== 'embedded') throw fail('agent.unavailable', { agent: name, reason: 'it is not configured' });
       return { driver: acpDriver, config: { driver: 'acp' }, command: { command: [process.execPath, agentProgram], cwd: tmpdir(), env: {} } };

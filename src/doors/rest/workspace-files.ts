@@ -1,4 +1,4 @@
-import { PassThrough, type Readable } from 'node:stream';
+import { PassThrough, Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
@@ -27,7 +27,7 @@ export function workspaceFileRoutes(app: FastifyInstance, authenticate: Authenti
             demandLevel(actor, 'write', what);
             const root = projects.folderOf(await projects.workspace(actor, idOf(request)));
             const kind = textParam(request.query, 'archive');
-            if (kind !== undefined) return sendArchive(reply, await archive(root, pathIn(request), maxArchiveBytes), kind);
+            if (kind !== undefined) return sendArchive(reply, Readable.from(await archive(root, pathIn(request), maxArchiveBytes)), kind);
             const found = await readPlace(root, pathIn(request));
             if (found.type === 'folder') return { path: pathIn(request), entries: found.entries };
             return reply
