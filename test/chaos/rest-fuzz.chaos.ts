@@ -114,7 +114,7 @@ const nastyText = fc.oneof(
 const nastyJson = fc.oneof(
   { weight: 3, arbitrary: fc.jsonValue({ maxDepth: 4 }) },
   nastyText,
-  fc.constantFrom(1e400, -0, 2 ** 60, null, [], {}, true),
+  fc.constantFrom(1e308, -0, 2 ** 60, null, [], {}, true),
   fc.constantFrom(nested(5000), JSON.parse('{"__proto__":{"isAdmin":true}}')),
 );
 const nastySchema = fc.oneof(

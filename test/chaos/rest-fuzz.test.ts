@@ -6,5 +6,5 @@ test('hostile requests are refused by name, and the server goes on', async () =>
   const { counted, violations } = await chaos(1500);
   assert.deepEqual(violations, []);
   assert.equal(counted['requests'], 1500);
-  assert.ok(counted['refused']! > 200 && counted['accepted']! > 50, JSON.stringify(counted));
+  assert.ok(counted['refused']! > 1000 && counted['accepted']! > 10, JSON.stringify(counted));
 });
