@@ -17,6 +17,7 @@ import {
   workspaceFileRoutes,
   type Authenticate,
 } from './doors/rest/index.ts';
+import { relayDoor } from './doors/socket/index.ts';
 import { cookieOf, signInUrl, webActor, webRoutes } from './doors/web/index.ts';
 import { packageRoot, webAppFolder } from './entry.ts';
 import { callGate, catalogGate, exchange, lists, ToolViews, type Sources } from './gate/index.ts';
@@ -49,6 +50,7 @@ import {
   nodeIdentity,
   sessions,
   sessionTools,
+  type BoxDoor,
   type SessionPorts,
 } from './sessions/index.ts';
 import { demoTools, functionSource, FunctionRegistry } from './sources/builtin/index.ts';
@@ -61,6 +63,8 @@ export interface ServerOptions {
   host: string;
   logLevel?: string;
   packs?: boolean;
+  /** Engine sockets instead of the usual places. */
+  engines?: { docker?: string[]; podman?: string[] };
 }
 
 export interface RunningServer {
@@ -121,7 +125,7 @@ async function build(options: ServerOptions, closers: (() => Promise<void> | voi
   });
   closers.push(() => servers.close());
 
-  const sandboxes = openSandboxes({ folder: join(home.run, 'sandbox') });
+  const sandboxes = openSandboxes({ folder: join(home.run, 'sandbox'), ...(options.engines && { sockets: options.engines }) });
   closers.push(() => sandboxes.close());
   const sessionTables = await openSessions(db);
   const projectTables = await openProjects(db);
@@ -146,6 +150,7 @@ async function build(options: ServerOptions, closers: (() => Promise<void> | voi
     sandboxes,
     knownBundles,
   });
+  const boxDoors: BoxDoor[] = [];
   const sessionPorts: SessionPorts = {
     log,
     asks: questions,
@@ -159,7 +164,7 @@ async function build(options: ServerOptions, closers: (() => Promise<void> | voi
     secret: async (name) => (await secrets.get(name)).value,
     fill: (text) => secrets.fill(text),
     agent: (name) => knownAgent(settings(), name),
-    doors: [],
+    doors: boxDoors,
     runFolder: home.run,
     logger: observe.log,
     node: nodeIdentity(),
@@ -208,6 +213,17 @@ async function build(options: ServerOptions, closers: (() => Promise<void> | voi
       throw fail('response.too_large', { tool: 'the tool', limit: text.length });
     },
   });
+
+  boxDoors.push(
+    relayDoor({
+      gate,
+      tokens: auth,
+      sessions: agentSessions,
+      asks: questions,
+      workspaceOf: async (id) => (await sessionTables.get(id))!.workspace_id,
+      reconnectGraceMs: () => settings().limits.reconnectGraceMs,
+    }),
+  );
 
   const reaping = setInterval(() => void catalog.reap().catch(() => {}), reapEveryMs);
   reaping.unref();
