@@ -25,8 +25,8 @@ export interface SandboxesOptions {
 
 export function openSandboxes({ folder, sockets = {} }: SandboxesOptions): Sandboxes {
   const drivers: SandboxDriver[] = [
-    engineDriver({ name: 'docker', ...(sockets.docker ? { sockets: sockets.docker } : {}) }),
-    engineDriver({ name: 'podman', ...(sockets.podman ? { sockets: sockets.podman } : {}) }),
+    engineDriver({ name: 'docker', folder, ...(sockets.docker ? { sockets: sockets.docker } : {}) }),
+    engineDriver({ name: 'podman', folder, ...(sockets.podman ? { sockets: sockets.podman } : {}) }),
     bubblewrapDriver({ folder }),
   ];
   const satisfies = (name: DriverName, wanted: 'auto' | DriverName): boolean =>

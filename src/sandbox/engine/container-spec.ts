@@ -40,7 +40,12 @@ export const labelFilter = (labels: Record<string, string>): string =>
   JSON.stringify({ label: [boxLabel, ...Object.entries(labels).map(([key, value]) => `${userLabel(key)}=${value}`)] });
 
 /** The body of the engine's create call: as closed as level strict asks, whatever the level. */
-export function containerBody(spec: SandboxSpec, image: string, facts: ContainerFacts, isRootlessPodman: boolean): object {
+export function containerBody(
+  spec: SandboxSpec,
+  image: string,
+  facts: ContainerFacts,
+  how: { isRootlessPodman: boolean; seccompFile?: string },
+): object {
   const { uid, gid } = sandboxUser();
   const { limits } = spec;
   const tmpBytes = ((limits.fileMb ?? 1024) * mib) / 4;
@@ -65,7 +70,7 @@ export function containerBody(spec: SandboxSpec, image: string, facts: Container
       NetworkMode: 'none',
       ReadonlyRootfs: true,
       CapDrop: ['ALL'],
-      SecurityOpt: ['no-new-privileges'],
+      SecurityOpt: ['no-new-privileges', ...(how.seccompFile ? [`seccomp=${how.seccompFile}`] : [])],
       Privileged: false,
       PidsLimit: limits.pids,
       Memory: limits.memoryMb * mib,
@@ -82,7 +87,7 @@ export function containerBody(spec: SandboxSpec, image: string, facts: Container
       IpcMode: 'private',
       RestartPolicy: { Name: 'no' },
       LogConfig: { Type: 'json-file', Config: { 'max-size': '4m' } },
-      ...(isRootlessPodman ? { UsernsMode: 'keep-id' } : {}),
+      ...(how.isRootlessPodman ? { UsernsMode: 'keep-id' } : {}),
     },
   };
 }

@@ -12,6 +12,7 @@ import { engineClient, type EngineClient } from './engine-client.ts';
 import { engineSockets } from './find-engine.ts';
 import { baseName, buildFailure, demultiplex } from './engine-images.ts';
 import { probeEngine, type EngineFacts } from './probe.ts';
+import { podmanProfile } from './seccomp-profile.ts';
 
 const defaultDiskMb = 10 * 1024;
 const buildTimeoutMs = 30 * 60_000;
@@ -20,6 +21,8 @@ export interface EngineOptions {
   name: 'docker' | 'podman';
   /** Instead of DOCKER_HOST, CONTAINER_HOST and the usual places. */
   sockets?: string[];
+  /** Folder for files that the engine is pointed at; private to us. */
+  folder: string;
 }
 
 /** Sandboxes as containers of Docker or podman, through the engine's API. */
@@ -31,6 +34,7 @@ export function engineDriver(options: EngineOptions): SandboxDriver {
   const reasons = new Map<string, string>();
   let connection: Promise<{ client: EngineClient; facts: EngineFacts }> | undefined;
   let plan: Promise<BasePlan> | undefined;
+  let profile: Promise<string> | undefined;
 
   const connect = async (): Promise<{ client: EngineClient; facts: EngineFacts }> => {
     const notes: string[] = [];
@@ -138,7 +142,10 @@ export function engineDriver(options: EngineOptions): SandboxDriver {
       diskMb: spec.limits.diskMb ?? defaultDiskMb,
       missing: facts.missing,
     };
-    const body = containerBody(spec, image, kept, facts.isRootless && name === 'podman');
+    const body = containerBody(spec, image, kept, {
+      isRootlessPodman: facts.isRootless && name === 'podman',
+      ...(name === 'podman' ? { seccompFile: await (profile ??= podmanProfile(options.folder)) } : {}),
+    });
     await ask('/containers/create', { method: 'POST', query: { name: `oubliette-${spec.id}` }, body });
     try {
       await ask(`${containerOf(spec.id)}/start`, { method: 'POST' });
