@@ -1,27 +1,142 @@
-import { stat } from 'node:fs/promises';
-import { openConfig } from './config/index.ts';
-import { examine, machineChecks, type Check, type DoctorReport } from './observe/index.ts';
+import { mkdtemp, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import type { Catalog } from './catalog/index.ts';
+import { openConfig, type ConfigRoom } from './config/index.ts';
+import { examine, machineChecks, type Check, type DoctorReport, type Finding } from './observe/index.ts';
+import { openSandboxes, type Sandboxes } from './sandbox/index.ts';
+import type { Settings } from './schema/index.ts';
+import type { McpServers } from './sources/mcp/index.ts';
 import { homePaths } from './store/index.ts';
 
-/** Everything that can be looked at on this machine without a server; a running one adds what only it knows. */
-export function localChecks(root: string): Check[] {
-  return [...machineChecks(root), { name: 'config', look: () => configFinding(root) }];
-}
-
 /** `oubliette doctor`: looks at this machine and this home, and asks nothing of a server but whether it answers. */
-export function runDoctor(options: { home: string }): Promise<DoctorReport> {
-  return examine(localChecks(options.home));
+export async function runDoctor(options: { home: string }): Promise<DoctorReport> {
+  const home = homePaths(options.home);
+  // A doctor only looks: what a sandbox driver tries out goes elsewhere.
+  const scratch = await mkdtemp(join(tmpdir(), 'oubliette-doctor-'));
+  const sandboxes = openSandboxes({ folder: scratch });
+  try {
+    return await examine([
+      ...machineChecks(home.root),
+      { name: 'config', look: () => withConfig(home, async (settings) => configFinding(settings, [])) },
+      { name: 'agents', look: () => withConfig(home, agentFindings) },
+      { name: 'sandbox', look: () => sandboxFindings(sandboxes) },
+    ]);
+  } finally {
+    await sandboxes.close();
+    await rm(scratch, { recursive: true, force: true });
+  }
 }
 
-async function configFinding(root: string): ReturnType<Check['look']> {
-  const home = homePaths(root);
+export interface DoctorPorts {
+  home: string;
+  config: ConfigRoom;
+  catalog: Catalog;
+  servers: McpServers;
+  sandboxes: Sandboxes;
+}
+
+/** `doctor_run`: the same, and what only the running server knows. */
+export function examineServer({ home, config, catalog, servers, sandboxes }: DoctorPorts): Promise<DoctorReport> {
+  return examine([
+    ...machineChecks(home),
+    { name: 'config', look: async () => configFinding(config.current(), config.report().errors) },
+    { name: 'catalog', look: async () => catalogFindings(catalog) },
+    { name: 'servers', look: () => serverFindings(servers) },
+    { name: 'agents', look: () => agentFindings(config.current()) },
+    { name: 'sandbox', look: () => sandboxFindings(sandboxes) },
+  ]);
+}
+
+async function withConfig(
+  home: { config: string; prompts: string },
+  look: (settings: Settings) => Promise<Finding | Finding[]>,
+): ReturnType<Check['look']> {
   // Opening would write an example, and a doctor only looks.
   if (!(await stat(home.config).catch(() => undefined))) return { status: 'ok', text: 'defaults (no config.yaml)' };
   const config = await openConfig(home);
-  const { allowedHosts, servers } = config.current();
   config.close();
+  return look(config.current());
+}
+
+function configFinding({ servers, allowedHosts }: Settings, errors: string[]): Finding | Finding[] {
+  if (errors.length > 0)
+    return errors.map((text) => ({
+      status: 'fail',
+      text,
+      advice: 'Mend the file; until then the last good one keeps serving.',
+    }));
   return {
     status: 'ok',
-    text: `config.yaml is valid: ${Object.keys(servers).length} MCP servers, ${allowedHosts.length} allowed hosts`,
+    text: `valid: ${Object.keys(servers).length} MCP servers, ${allowedHosts.length} allowed hosts`,
   };
+}
+
+function catalogFindings(catalog: Catalog): Finding[] {
+  const corrupt = [...catalog.corruptFiles].map(([path, reason]) => ({
+    status: 'fail' as const,
+    text: `${path}: ${reason}`,
+    advice: 'Repair the file or delete the tool; the others are not affected.',
+  }));
+  const clashes = catalog.clashes.map((text) => ({ status: 'warn' as const, text }));
+  return [
+    ...corrupt,
+    ...clashes,
+    { status: 'ok', text: `${catalog.bundles().length} bundles, ${catalog.toolCount} tools` },
+  ];
+}
+
+async function serverFindings(servers: McpServers): Promise<Finding[]> {
+  const all = await servers.status();
+  if (all.length === 0) return [{ status: 'ok', text: 'none configured' }];
+  return all.map(({ name, status, error }) => ({
+    status: status === 'disconnected' && error ? 'warn' : 'ok',
+    text: `${name} is ${status}${error ? `: ${error}` : ''}`,
+    ...(error && { advice: `See its last words: oubliette call server_get '{"name":"${name}"}'` }),
+  }));
+}
+
+async function agentFindings({ agents }: Settings): Promise<Finding[]> {
+  return Promise.all(
+    Object.entries(agents.known).map(async ([name, { driver, command }]): Promise<Finding> => {
+      if (driver === 'embedded' || !command) return { status: 'ok', text: `${name} is built in` };
+      return (await isProgram(command))
+        ? { status: 'ok', text: `${name}: ${command}` }
+        : {
+            status: 'warn',
+            text: `${name}: there is no program ${command} on this machine`,
+            advice: 'Install it, or put it into the image of the project.',
+          };
+    }),
+  );
+}
+
+async function isProgram(command: string): Promise<boolean> {
+  const places = command.includes('/')
+    ? [command]
+    : (process.env['PATH'] ?? '').split(delimiter).map((folder) => join(folder, command));
+  const found = await Promise.all(places.map((path) => stat(path).catch(() => undefined)));
+  return found.some((each) => each?.isFile());
+}
+
+async function sandboxFindings(sandboxes: Sandboxes): Promise<Finding[]> {
+  const probes = await sandboxes.probes(true);
+  const findings = probes.map(({ driver, available, version, level, missing, notes }): Finding => {
+    if (!available) return { status: 'ok', text: `${driver} is not available: ${notes.join(' ')}` };
+    const lacks = missing.length > 0 ? `, without ${missing.join(', ')}` : '';
+    return {
+      status: 'ok',
+      text: `${driver}${version ? ` ${version}` : ''} gives ${level}${lacks}`,
+      ...(notes.length > 0 && { advice: notes.join(' ') }),
+    };
+  });
+  if (probes.some((probe) => probe.available)) return findings;
+  return [
+    ...findings,
+    {
+      status: 'fail',
+      text: 'no sandbox can be started, so no agent can work here',
+      advice: 'Install bubblewrap, podman or docker.',
+    },
+  ];
 }

@@ -19,6 +19,7 @@ import {
 } from './doors/rest/index.ts';
 import { relayDoor } from './doors/socket/index.ts';
 import { cookieOf, signInUrl, webActor, webRoutes } from './doors/web/index.ts';
+import { examineServer } from './doctor.ts';
 import { packageRoot, webAppFolder } from './entry.ts';
 import { callGate, catalogGate, exchange, lists, ToolViews, type Sources } from './gate/index.ts';
 import { fail, type BuiltInBundle } from './schema/index.ts';
@@ -38,7 +39,7 @@ import {
   sqliteTokens,
 } from './store/index.ts';
 import { asks, eventLog, presence } from './log/index.ts';
-import { plainObserver } from './observe/index.ts';
+import { doctorTools, plainObserver } from './observe/index.ts';
 import { projects, projectTools, workspaceTools } from './projects/index.ts';
 import { openSandboxes } from './sandbox/index.ts';
 import {
@@ -184,6 +185,7 @@ async function build(options: ServerOptions, closers: (() => Promise<void> | voi
     imageTools(sessionPorts, sandboxes),
     configTools(sessionPorts),
     callerTools(agentSessions),
+    doctorTools({ examine: () => examineServer({ home: home.root, config, catalog, servers, sandboxes }) }),
   ];
   const functions = new FunctionRegistry().add(...builtIns);
   const http = httpSource({ dialler: net, secrets, redactor: hide, keepBlob });
