@@ -134,6 +134,7 @@ export function callGate({ catalog, views, observe, settings, keepLarge, redact 
     requestId: options.requestId,
     ...(options.parent !== undefined && { parent: options.parent }),
     ...(options.budget && { budget: options.budget }),
+    ...(options.client && { client: options.client }),
     signal,
     list: () => gate.list(actor),
     invoke: (name, args, inner = {}) =>
@@ -142,6 +143,7 @@ export function callGate({ catalog, views, observe, settings, keepLarge, redact 
         ...(options.onLog && { onLog: options.onLog }),
         ...(options.onClientRequest && { onClientRequest: options.onClientRequest }),
         ...(options.budget && { budget: options.budget }),
+        ...(options.client && { client: { capabilities: options.client.capabilities } }),
         ...inner,
         signal: inner.signal ?? signal,
         parent: options.requestId,
@@ -168,6 +170,7 @@ export function callGate({ catalog, views, observe, settings, keepLarge, redact 
   /** Checks and bounds what came back. */
   const settle = async (actor: Actor, { view }: Seen, result: ToolResult, options: CallOptions): Promise<Settled> => {
     const value = result.value === undefined ? null : result.value;
+    if (result.inputRequired) return { outcome: { ok: true, value: null, result }, bytes: 0 };
     if (result.isError) {
       const message = errorText(result);
       const outcome: Outcome = { ok: false, error: { code: 'tool.failed', message, retryable: false }, result };

@@ -26,6 +26,17 @@ export type Outcome =
       result?: ToolResult;
     };
 
+/** The MCP client behind a call, as far as an upstream server may know it. */
+export interface ClientBehind {
+  /** What it can be asked for, as it declared it. */
+  capabilities: Record<string, unknown>;
+  /**
+   * Set when the client can take questions as an answer (2026 era) and the tool itself was called, not a program:
+   * a server of that era then speaks with it directly. Holds what the client brought back.
+   */
+  round?: { inputResponses?: Record<string, unknown>; requestState?: string };
+}
+
 /** Options that a door passes along with a call. */
 export interface CallOptions {
   signal?: AbortSignal;
@@ -33,6 +44,7 @@ export interface CallOptions {
   onLog?: (entry: { level: string; logger?: string; data: unknown }) => void;
   /** Reverse requests of upstream servers (elicitation, sampling, roots): the door that has a client answers. */
   onClientRequest?: (method: string, params: unknown, signal: AbortSignal) => Promise<unknown>;
+  client?: ClientBehind;
   requestId?: string;
   parent?: string;
   budget?: Budget;
@@ -49,6 +61,7 @@ export interface Call {
   readonly parent?: string;
   readonly signal: AbortSignal;
   readonly budget?: Budget;
+  readonly client?: ClientBehind;
   /** All tools this actor may see. */
   list(): Promise<ToolView[]>;
   /** Calls another tool by name (`demo_foo`); throws a Failure when refused, answers an Outcome when dispatched. */

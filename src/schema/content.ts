@@ -16,6 +16,8 @@ export interface ToolResult {
   isError?: boolean;
   /** The author chose to answer this error as null: it is not held against outputSchema. */
   isEmpty?: boolean;
+  /** Not an answer yet: a server of the 2026 era wants to know something of the client first. */
+  inputRequired?: Record<string, unknown>;
   /** Opaque `_meta` of a proxied answer, passed on to MCP clients. */
   meta?: Record<string, unknown>;
 }

@@ -1,7 +1,7 @@
 import type { Gate } from '../../gate/index.ts';
 import type { Logger } from '../../observe/index.ts';
-import { Failure, isObject, type Actor, type Outcome } from '../../schema/index.ts';
-import { RpcError } from '../../sources/mcp/index.ts';
+import { Failure, isObject, type Actor, type ClientBehind, type Outcome } from '../../schema/index.ts';
+import { RpcError, rpcErrorKey } from '../../sources/mcp/index.ts';
 import { sendLog, sendProgress, type Exchange, type JsonObject } from './exchange.ts';
 import type { Listed, Menus } from './menu.ts';
 import type { Resources } from './resources.ts';
@@ -28,6 +28,18 @@ const sessionTools = new Set(['session_message', 'session_spawn']);
 export function handlers({ gate, menus, resources, log }: HandlersDeps): Handlers {
   const rounds = new Rounds();
 
+  /** Client and server are both of the 2026 era: what they have to settle in rounds is none of our business. */
+  function speaksDirectly(exchange: Exchange): boolean {
+    if (exchange.era !== 'modern' || rounds.has(exchange)) return false;
+    const isModern = menus.upstream(exchange.menu)?.isModern ?? false;
+    return isModern || (exchange.retry?.requestState === undefined && !mayAsk(exchange));
+  }
+
+  const clientOf = (exchange: Exchange): ClientBehind => ({
+    capabilities: exchange.clientCapabilities,
+    ...(exchange.era === 'modern' && menus.upstream(exchange.menu)?.isModern && { round: roundOf(exchange) }),
+  });
+
   async function find(actor: Actor, exchange: Exchange, name: string): Promise<Listed> {
     const tools = await menus.tools(actor, exchange.menu);
     const tool = tools.get(name) ?? (exchange.menu.kind === 'bundle' ? tools.get(name.replaceAll('_', '-')) : undefined);
@@ -36,19 +48,23 @@ export function handlers({ gate, menus, resources, log }: HandlersDeps): Handler
   }
 
   async function dispatch(exchange: Exchange, tool: Listed, args: unknown): Promise<JsonObject> {
-    const wantsNothing = exchange.era === 'modern' && exchange.retry?.requestState === undefined && !mayAsk(exchange);
+    const isDirect = speaksDirectly(exchange);
     const work = (live: Live, signal: AbortSignal, ask?: Parameters<Parameters<Rounds['serve']>[1]>[2]): Promise<Outcome> =>
       gate.call(exchange.actor, tool.view.name, args, {
         signal,
         onProgress: (progress) => live.exchange && sendProgress(live.exchange, progress),
         onLog: (entry) => live.exchange && sendLog(live.exchange, entry),
         ...(ask && { onClientRequest: ask }),
+        client: clientOf(exchange),
       });
     const shaped = (outcome: Outcome): JsonObject => {
+      if (outcome.result?.inputRequired) return outcome.result.inputRequired;
+      const refused = outcome.result?.meta?.[rpcErrorKey] as RpcError | undefined;
+      if (refused && exchange.menu.kind === 'bundle') throw new RpcError(refused.code, refused.message, refused.data);
       if (outcome.ok && sessionTools.has(tool.view.name)) followSession(exchange, outcome.value);
       return callResult(outcome, tool, exchange.era);
     };
-    if (wantsNothing) return shaped(await work({ exchange }, exchange.signal));
+    if (isDirect) return shaped(await work({ exchange }, exchange.signal));
     return rounds.serve(exchange, async (live, signal, ask) => shaped(await work(live, signal, ask)));
   }
 
@@ -68,10 +84,10 @@ export function handlers({ gate, menus, resources, log }: HandlersDeps): Handler
       const upstream = menus.upstream(exchange.menu);
       if (upstream) {
         if (!offers(upstream.capabilities, method)) throw new RpcError(-32601, 'Method not found');
-        return rounds.serve(exchange, async (_live, signal, ask) => {
-          const asked = await upstream.ask(method, params, { signal, onClientRequest: (wanted, details) => ask(wanted, details, signal) });
-          return asked;
-        });
+        if (speaksDirectly(exchange)) return upstream.ask(method, params, { signal: exchange.signal, client: clientOf(exchange) });
+        return rounds.serve(exchange, (_live, signal, ask) =>
+          upstream.ask(method, params, { signal, onClientRequest: (wanted, details) => ask(wanted, details, signal), client: clientOf(exchange) }),
+        );
       }
       return resources.serve(exchange, method, params);
   };
@@ -97,6 +113,11 @@ export function handlers({ gate, menus, resources, log }: HandlersDeps): Handler
 
 const mayAsk = ({ clientCapabilities: can }: Exchange): boolean =>
   can['elicitation'] !== undefined || can['sampling'] !== undefined || can['roots'] !== undefined;
+
+function roundOf({ retry }: Exchange): NonNullable<ClientBehind['round']> {
+  const { requestState, inputResponses } = retry ?? {};
+  return { ...(typeof requestState === 'string' && { requestState }), ...(inputResponses && { inputResponses }) };
+}
 
 function followSession(exchange: Exchange, value: unknown): void {
   if (!isObject(value) || typeof value['session_id'] !== 'string') return;

@@ -9,6 +9,8 @@ import { Outlet, sendJson } from './outlet.ts';
 const prefix = 'io.modelcontextprotocol/';
 export const versionKey = `${prefix}protocolVersion`;
 const revision = '2026-07-28';
+/** The one error of a handler that has an HTTP status of its own. */
+const missingCapability = -32021;
 const logLevels = new Set(['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency']);
 
 /**
@@ -56,14 +58,17 @@ export async function serveThin({ message, actor, menu, response, headers, handl
     retry: { requestState: params['requestState'], inputResponses: params['inputResponses'] as JsonObject | undefined },
   };
   let answer: object;
+  let status = 200;
   try {
     const result = message.method === 'tools/call' ? await handlers.callTool(exchange, params) : await handlers.listTools(exchange, params);
     answer = { result: complete(result, message.method === 'tools/list', serverInfo), jsonrpc: '2.0', id };
   } catch (error) {
-    answer = { jsonrpc: '2.0', id, error: rpcError(error) };
+    const refused = rpcError(error);
+    if (refused.code === missingCapability) status = 400;
+    answer = { jsonrpc: '2.0', id, error: refused };
   }
   if (outlet) outlet.end(answer);
-  else if (!response.destroyed) sendJson(response, 200, answer, headers);
+  else if (!response.destroyed) sendJson(response, status, answer, headers);
 }
 
 /** What the 2026 era wants on every result. */

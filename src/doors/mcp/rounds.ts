@@ -41,6 +41,11 @@ const mostStanding = 1_000;
 export class Rounds {
   readonly #standing = new Map<string, Standing>();
 
+  /** True when the client comes back to a question of ours. */
+  has({ retry, actor }: Exchange): boolean {
+    return this.#standing.get(String(retry?.requestState))?.owner === actor.principal;
+  }
+
   async serve(exchange: Exchange, work: Work): Promise<JsonObject> {
     if (exchange.era === 'legacy') {
       const ask: Ask = async (method, params, signal) => {

@@ -1,3 +1,4 @@
+import type { RpcError } from './wire.ts';
 import { isObject, type ContentBlock, type ToolResult } from '../../schema/index.ts';
 
 /** Keeps bytes and answers where; absent where nothing can keep them. */
@@ -23,10 +24,13 @@ export async function foreignResult(raw: Record<string, unknown>, keepBlob?: Kee
   return result;
 }
 
-/** The readable part of a result, for an error message. */
-export function textOf(result: ToolResult): string {
-  const texts = (result.content ?? []).flatMap((block) => (block.type === 'text' ? [block.text] : []));
-  return texts.join('\n') || 'the tool failed without a message';
+/** Where a result carries the protocol error that it stands for. */
+export const rpcErrorKey = 'oubliette/rpcError';
+
+/** A protocol error of the server as a failed result: everyone reads its text, an MCP client gets it back as it was. */
+export function refusedResult({ code, message, data }: RpcError): ToolResult {
+  const error = { code, message, ...(data !== undefined && { data }) };
+  return { value: message, content: [{ type: 'text', text: message }], isError: true, meta: { [rpcErrorKey]: error } };
 }
 
 function isBlock(block: unknown): block is ContentBlock {

@@ -2,6 +2,7 @@
 export { mcpServers, type McpServers, type McpServersDeps, type ServerStatus } from './servers.ts';
 export { serverTools, type ServerToolsDeps } from './tools.ts';
 export { cleanText } from './foreign-text.ts';
+export { rpcErrorKey } from './foreign-result.ts';
 export { RpcError } from './wire.ts';
 export { minimalEnvironment } from './launch.ts';
 export type { Upstream, UpstreamEvent, ServerState } from './upstream.ts';

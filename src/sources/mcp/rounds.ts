@@ -1,12 +1,14 @@
-import { isObject } from '../../schema/index.ts';
+import { isObject, type ClientBehind } from '../../schema/index.ts';
 import type { Link } from './link.ts';
-import type { RequestOptions } from './wire.ts';
+import { RpcError, type RequestOptions } from './wire.ts';
 
 const mostRounds = 10;
 
+const capabilitiesKey = 'io.modelcontextprotocol/clientCapabilities';
+
 /**
- * A request that may come back with questions (2026 era): they are asked, the answers go with the next try.
- * What `ask` throws ends it.
+ * A request that may come back with questions (2026 era). A client of that era gets them as they are and comes back
+ * with the answers itself; for any other they are asked here. What `ask` throws ends it.
  */
 export async function askWithRounds(
   link: Link,
@@ -14,11 +16,21 @@ export async function askWithRounds(
   params: Record<string, unknown>,
   options: RequestOptions,
   ask: (method: string, params: unknown) => Promise<unknown>,
+  client?: ClientBehind,
 ): Promise<Record<string, unknown>> {
-  let sent = params;
+  if (link.era !== 'modern') {
+    if (client?.round?.requestState !== undefined)
+      throw new RpcError(-32602, 'Invalid or expired requestState', { reason: 'invalid_request_state' });
+    return link.request(method, params, options);
+  }
+  const whole = client ? { ...params, _meta: { ...(params['_meta'] as object), [capabilitiesKey]: client.capabilities } } : params;
+  if (client?.round) {
+    const { resultType, ...result } = await link.request(method, { ...whole, ...client.round }, options);
+    return resultType === 'input_required' ? { resultType, ...result } : result;
+  }
+  let sent: Record<string, unknown> = whole;
   for (let round = 0; ; round++) {
     const result = await link.request(method, sent, options);
-    if (link.era !== 'modern') return result;
     if (result['resultType'] !== 'input_required') {
       const { resultType: _, ...rest } = result;
       return rest;
@@ -31,7 +43,7 @@ export async function askWithRounds(
         return [key, await ask(asked, details ?? {})] as const;
       }),
     );
-    sent = { ...params };
+    sent = { ...whole };
     if (answers.length > 0) sent['inputResponses'] = Object.fromEntries(answers);
     if (result['requestState'] !== undefined) sent['requestState'] = result['requestState'];
   }

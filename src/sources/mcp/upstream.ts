@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fail, Failure, isObject, type Call, type OfferedTool, type ServerConfig, type ToolResult } from '../../schema/index.ts';
+import { fail, Failure, isObject, type Call, type ClientBehind, type OfferedTool, type ServerConfig, type ToolResult } from '../../schema/index.ts';
 import type { Logger } from '../../observe/index.ts';
 import { replaceFile } from '../../store/index.ts';
 import { ActiveCalls } from './active-calls.ts';
 import { changedNames, takeDefinitions, type Definition, type Definitions } from './definitions.ts';
-import { foreignResult, type KeepBlob } from './foreign-result.ts';
+import { foreignResult, refusedResult, type KeepBlob } from './foreign-result.ts';
 import { openLink, type Link, type LinkDeps } from './link.ts';
 import { askWithRounds } from './rounds.ts';
 import { Turnstile } from './turnstile.ts';
@@ -97,6 +97,10 @@ export class Upstream {
     return this.#link?.protocolVersion;
   }
 
+  get isModern(): boolean {
+    return this.#link?.era === 'modern';
+  }
+
   /** The last lines of stderr, and what went wrong on the connection. */
   get lines(): readonly string[] {
     return this.#lines;
@@ -158,10 +162,13 @@ export class Upstream {
       try {
         const options = this.#options(call);
         const params = { name: upstreamName, arguments: args };
-        const raw = await askWithRounds(link, 'tools/call', params, options, (method, ask) => call.askClient(method, ask));
+        const ask = (method: string, details: unknown): Promise<unknown> => call.askClient(method, details);
+        const raw = await askWithRounds(link, 'tools/call', params, options, ask, call.client);
+        if (raw['resultType'] === 'input_required') return { value: null, inputRequired: raw };
         const keep = this.#deps.keepBlob;
         return await foreignResult(raw, keep && ((bytes, mimeType) => keep(call.actor.principal, bytes, mimeType)));
       } catch (error) {
+        if (error instanceof RpcError) return refusedResult(error);
         throw this.#failure(error, upstreamName);
       } finally {
         this.#active.delete(call);
@@ -173,14 +180,15 @@ export class Upstream {
   async ask(
     method: string,
     params: Record<string, unknown>,
-    options: { signal?: AbortSignal; onClientRequest?: (method: string, params: unknown) => Promise<unknown> },
+    options: { signal?: AbortSignal; onClientRequest?: (method: string, params: unknown) => Promise<unknown>; client?: ClientBehind },
   ): Promise<Record<string, unknown>> {
     const link = this.#link ?? (await this.#connected());
     try {
-      return await askWithRounds(link, method, params, { signal: options.signal, timeoutMs: this.#timeoutMs }, async (asked, ask) => {
+      const ask = async (asked: string, details: unknown): Promise<unknown> => {
         if (!options.onClientRequest) throw new RpcError(-32601, 'nobody is there to ask');
-        return options.onClientRequest(asked, ask);
-      });
+        return options.onClientRequest(asked, details);
+      };
+      return await askWithRounds(link, method, params, { signal: options.signal, timeoutMs: this.#timeoutMs }, ask, options.client);
     } catch (error) {
       if (error instanceof RpcError) throw error;
       throw this.#failure(error, method);
