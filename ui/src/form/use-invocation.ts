@@ -1,0 +1,67 @@
+import { useEffect, useRef, useState } from 'react';
+import { request, type Answer } from '../api/client.ts';
+import { ApiError, messageOf } from '../api/errors.ts';
+import { queries, toolPath } from '../api/queries.ts';
+import type { ToolView } from '../api/shapes.ts';
+import { remember, recall } from '../parts/memory.ts';
+import { checkValue, type Problems } from './check-value.ts';
+
+export interface Finished {
+  at: string;
+  ms: number;
+  args: Record<string, unknown>;
+  answer: Answer;
+  bytes: number;
+  /** Set when the call was refused before it ran. */
+  refusal?: { status: number; code: string; message: string };
+}
+
+/** Runs one version of a tool: checks in the page first, can be cancelled, and tells apart refused, failed and done. */
+export function useInvocation(tool: Pick<ToolView, 'bundleID' | 'slug' | 'version' | 'argSchema' | 'id'>) {
+  const [problems, setProblems] = useState<Problems>({});
+  const [finished, setFinished] = useState<Finished>();
+  const [isRunning, setRunning] = useState(false);
+  const abort = useRef<AbortController>(undefined);
+  useEffect(() => () => abort.current?.abort(), []);
+
+  const run = async (args: Record<string, unknown>): Promise<Finished | undefined> => {
+    const wrong = await checkValue(tool.argSchema, args);
+    setProblems(wrong);
+    if (Object.keys(wrong).length > 0) return undefined;
+    const controller = new AbortController();
+    abort.current = controller;
+    setRunning(true);
+    const start = performance.now();
+    let done: Finished | undefined;
+    try {
+      const answer = await request<Answer>('POST', `${toolPath(tool.bundleID, tool.slug, tool.version)}/invoke`, { body: { args }, signal: controller.signal });
+      done = { at: new Date().toISOString(), ms: performance.now() - start, args, answer, bytes: answer.ok ? sizeOf(answer.value) : 0 };
+      noteRecent(tool.id);
+    } catch (error) {
+      const code = error instanceof ApiError ? error.code : controller.signal.aborted ? 'tool.cancelled' : 'request.failed';
+      if (error instanceof ApiError) setProblems(problemsOf(error));
+      done = {
+        at: new Date().toISOString(),
+        ms: performance.now() - start,
+        args,
+        bytes: 0,
+        answer: { ok: false, error: { code, message: messageOf(error), retryable: true } },
+        refusal: { status: error instanceof ApiError ? error.status : 0, code, message: messageOf(error) },
+      };
+      if (code === 'tool.disabled' || code === 'bundle.disabled' || code === 'tool.not_found') void queries.invalidateQueries({ queryKey: ['tools'] });
+    }
+    setRunning(false);
+    setFinished(done);
+    return done;
+  };
+  return { run, cancel: () => abort.current?.abort(), isRunning, finished, setFinished, problems, setProblems };
+}
+
+/** Field problems of a refusal, by JSON pointer inside the arguments. */
+export const problemsOf = (error: ApiError): Problems =>
+  Object.fromEntries(error.details.map(({ path, message }) => [path.replace(/^\/args(?=\/|$)/, ''), message]));
+
+export const recentTools = (): string[] => recall<string[]>('recent-tools') ?? [];
+const noteRecent = (id: string): void => remember('recent-tools', [id, ...recentTools().filter((each) => each !== id)].slice(0, 12));
+
+const sizeOf = (value: unknown): number => new Blob([typeof value === 'string' ? value : (JSON.stringify(value) ?? '')]).size;

@@ -1,0 +1,128 @@
+import { Link } from '@tanstack/react-router';
+import { memo } from 'react';
+import { CopyButton } from '../../parts/copy.tsx';
+import { Icon } from '../../parts/icon.tsx';
+import { duration } from '../../parts/numbers.ts';
+import { asText, Output } from '../../parts/output.tsx';
+import { Prose } from '../../parts/prose.tsx';
+import { exactTime } from '../../parts/when.tsx';
+import { t } from '../../texts/index.ts';
+import { CallerCard, PermissionCard } from './asks.tsx';
+import type { LocalResult } from './local-results.ts';
+import type { Item } from './transcript.ts';
+
+/** One thing of the conversation. Memoised: a long transcript must not be drawn again for every piece that arrives. */
+export const ItemView = memo(function ItemView({ item, sessionId }: { item: Item; sessionId: string }) {
+  switch (item.kind) {
+    case 'message':
+      return item.role === 'user' ? (
+        <div className="bubble user" dir="auto" title={exactTime(item.at)}>
+          {item.text}
+          {item.files.map((name) => (
+            <div key={name} className="small row">
+              <Icon name="paperclip" size={12} />
+              {name}
+            </div>
+          ))}
+        </div>
+      ) : (
+        <div className="bubble agent" title={exactTime(item.at)}>
+          <Prose text={item.text} />
+        </div>
+      );
+    case 'thought':
+      return <Thought text={item.text} />;
+    case 'tool':
+      return <ToolCard item={item} />;
+    case 'permission':
+      return <PermissionCard item={item} sessionId={sessionId} />;
+    case 'caller':
+      return <CallerCard item={item} sessionId={sessionId} />;
+    case 'child':
+      return (
+        <div className="event-line">
+          <span>
+            {t('chat.child')}{' '}
+            <Link to="/sessions/$sessionId" params={{ sessionId: item.childId }}>
+              {item.childId}
+            </Link>{' '}
+            {item.status}
+          </span>
+        </div>
+      );
+    case 'notice':
+      return item.tone === 'bad' ? (
+        <div className="note bad" role="alert">
+          <Icon name="warn" />
+          <span className="words">{item.text}</span>
+        </div>
+      ) : (
+        <div className="event-line">
+          <span className="words">{item.text}</span>
+        </div>
+      );
+  }
+});
+
+export function Thought({ text, isLive }: { text: string; isLive?: boolean }) {
+  return (
+    <details className="fold" open={isLive ?? false}>
+      <summary>
+        <Icon name="brain" size={13} />
+        {isLive ? t('chat.thinking') : t('chat.thought')}
+      </summary>
+      <div className="inside" dir="auto">
+        {text}
+      </div>
+    </details>
+  );
+}
+
+function ToolCard({ item }: { item: Extract<Item, { kind: 'tool' }> }) {
+  const isRunning = item.result === undefined;
+  const took = item.endedAt ? new Date(item.endedAt).getTime() - new Date(item.at).getTime() : undefined;
+  return (
+    <details className="tool-card">
+      <summary>
+        <Icon name="tools" size={14} />
+        <code className="strong cut">{item.tool}</code>
+        <code className="tiny faint cut grow">{JSON.stringify(item.args)}</code>
+        {took === undefined ? null : <span className="tiny quiet number">{duration(took)}</span>}
+        <span className={`badge ${isRunning ? 'info live' : item.isError ? 'bad' : 'good'}`}>{isRunning ? t('chat.running') : item.isError ? t('chat.failed') : t('chat.done')}</span>
+      </summary>
+      <div className="inside">
+        <span className="tiny faint">{t('chat.arguments')}</span>
+        <pre className="out" tabIndex={0}>{JSON.stringify(item.args, null, 2)}</pre>
+        {item.result === undefined ? null : (
+          <>
+            <span className="tiny faint">{t('chat.result')}</span>
+            <Output value={item.result} name={item.tool} />
+          </>
+        )}
+      </div>
+    </details>
+  );
+}
+
+/** What a person ran from the palette; only this browser shows it, the agent does not see it. */
+export function LocalCard({ result, onInsert }: { result: LocalResult; onInsert(text: string): void }) {
+  return (
+    <details className="tool-card" open>
+      <summary>
+        <Icon name="plus" size={14} />
+        <code className="strong cut">{result.tool}</code>
+        <code className="tiny faint cut grow">{JSON.stringify(result.args)}</code>
+        <span className="badge accent">{t('chat.yours')}</span>
+      </summary>
+      <div className="inside">
+        <pre className="out" dir="auto" tabIndex={0}>{asText(result.value)}</pre>
+        <div className="row">
+          <button className="button compact" onClick={() => onInsert(asText(result.value))}>
+            {t('palette.toMessage')}
+          </button>
+          <CopyButton text={asText(result.value)} />
+        </div>
+      </div>
+    </details>
+  );
+}

@@ -1,0 +1,83 @@
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import { callTool } from '../../api/client.ts';
+import { SearchField } from '../../parts/fields.tsx';
+import { Card, Note } from '../../parts/page.tsx';
+import { t } from '../../texts/index.ts';
+import { pythonValue } from '../tools/copy-as.ts';
+
+const pageLines = 50;
+
+/** Names of stored results in an answer. */
+export const handlesIn = (text: string): string[] => [...new Set([...text.matchAll(/"?handle"?\s*[:=]\s*["']([\w-]{8,64})["']/g)].map((match) => match[1] ?? ''))].slice(0, 5);
+
+/** A stored result, page by page or by search. */
+export function ResultBrowser({ handle }: { handle: string }) {
+  const [offset, setOffset] = useState(1);
+  const [search, setSearch] = useState('');
+  const page = useQuery({
+    queryKey: ['result', handle, offset, search],
+    queryFn: async ({ signal }) => {
+      const args = { handle, offset, limit: pageLines, ...(search ? { search } : {}) };
+      const given = Object.entries(args).map(([name, value]) => `${name}=${pythonValue(value)}`);
+      const answer = await callTool<string>('run', { code: `__format__ = "json"\not.result(${given.join(', ')})` }, signal);
+      if (!answer.ok) throw new Error(answer.error.message);
+      return pageOf(answer.value);
+    },
+    placeholderData: keepPreviousData,
+    retry: false,
+  });
+  const total = page.data?.matched_lines ?? page.data?.total_lines ?? 0;
+  return (
+    <Card
+      title={
+        <div className="stack tight">
+          <h2>{t('console.stored')}</h2>
+          <code className="tiny faint">{handle}</code>
+        </div>
+      }
+      actions={
+        <SearchField
+          label={t('console.searchResult')}
+          value={search}
+          onText={(next) => {
+            setSearch(next);
+            setOffset(1);
+          }}
+        />
+      }
+    >
+      {page.isError ? <Note tone="bad">{page.error.message}</Note> : null}
+      {page.data ? <pre className="out" dir="auto" tabIndex={0}>{page.data.text}</pre> : null}
+      <div className="row between">
+        <button className="button compact" disabled={offset <= 1} onClick={() => setOffset(Math.max(1, offset - pageLines))}>
+          {t('console.before')}
+        </button>
+        <span className="small quiet number">{t('console.lines', { from: offset, to: Math.min(offset + pageLines - 1, total || offset + pageLines - 1), total })}</span>
+        <button className="button compact" disabled={total > 0 && offset + pageLines > total} onClick={() => setOffset(offset + pageLines)}>
+          {t('console.after')}
+        </button>
+      </div>
+    </Card>
+  );
+}
+
+interface ResultPage {
+  text: string;
+  total_lines?: number;
+  matched_lines?: number;
+}
+
+function pageOf(answer: unknown): ResultPage {
+  let value: unknown = answer;
+  if (typeof answer === 'string')
+    try {
+      value = JSON.parse(answer);
+    } catch {
+      return { text: answer };
+    }
+  const read = value as { lines?: unknown; content?: unknown; text?: unknown; total_lines?: number; matched_lines?: number };
+  const body = read.lines ?? read.content ?? read.text ?? value;
+  const text = Array.isArray(body) ? body.map((line) => (typeof line === 'string' ? line : JSON.stringify(line))).join('\n') : typeof body === 'string' ? body : JSON.stringify(body, null, 2);
+  return { text, ...(read.total_lines === undefined ? {} : { total_lines: read.total_lines }), ...(read.matched_lines === undefined ? {} : { matched_lines: read.matched_lines }) };
+}

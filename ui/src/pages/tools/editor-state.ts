@@ -1,0 +1,204 @@
+import { ApiError, type Detail } from '../../api/errors.ts';
+import type { HttpAuth, HttpImpl, ToolBody, ToolView } from '../../api/shapes.ts';
+import { t } from '../../texts/index.ts';
+
+export type Pair = [name: string, value: string];
+export type AuthType = 'none' | HttpAuth['type'];
+
+export interface HttpDraft {
+  method: string;
+  urlTemplate: string;
+  query: Pair[];
+  headers: Pair[];
+  bodyKind: 'none' | 'json' | 'text';
+  body: string;
+  authType: AuthType;
+  auth: Record<string, string>;
+  timeoutMs: string;
+  maxTries: string;
+  isUnsafe: boolean;
+  successCodes: string;
+  errorMode: string;
+  encoding: string;
+  select: string;
+}
+
+/** Everything the editor holds, as typed: text that is not valid yet stays as it is. */
+export interface ToolDraft {
+  slug: string;
+  version: string;
+  displayName: string;
+  description: string;
+  tags: string;
+  isEnabled: boolean;
+  type: 'http' | 'function' | 'script';
+  access: string;
+  argSchema: string;
+  outputSchema: string;
+  func: string;
+  code: string;
+  http: HttpDraft;
+  limits: Record<string, string>;
+}
+
+export const limitNames = ['maxCallsPerMinute', 'maxRequestBytes', 'maxResponseBytes', 'maxTries', 'timeoutMs'] as const;
+
+const emptyHttp: HttpDraft = {
+  method: 'GET', urlTemplate: '', query: [], headers: [], bodyKind: 'none', body: '', authType: 'none', auth: {},
+  timeoutMs: '', maxTries: '', isUnsafe: false, successCodes: '', errorMode: 'fail', encoding: 'json', select: '',
+};
+
+export const emptyDraft: ToolDraft = {
+  slug: '', version: 'v1', displayName: '', description: '', tags: '', isEnabled: true, type: 'http', access: '',
+  argSchema: JSON.stringify({ type: 'object', properties: {}, additionalProperties: false }, null, 2),
+  outputSchema: '', func: '', code: '', http: emptyHttp, limits: {},
+};
+
+const pairsOf = (map: Record<string, unknown> | undefined): Pair[] =>
+  Object.entries(map ?? {}).map(([name, value]) => [name, typeof value === 'string' ? value : JSON.stringify(value)]);
+
+const pretty = (value: unknown): string => (value === undefined ? '' : JSON.stringify(value, null, 2));
+
+/** The draft of a new version that starts as a copy of a stored one. */
+export function draftFrom(tool: ToolView, version: string): ToolDraft {
+  const { httpImpl, limits = {} } = tool;
+  return {
+    slug: tool.slug,
+    version,
+    displayName: tool.displayName,
+    description: tool.description ?? '',
+    tags: (tool.tags ?? []).join(', '),
+    isEnabled: true,
+    type: tool.type === 'http' || tool.type === 'script' ? tool.type : 'function',
+    access: tool.access ?? '',
+    argSchema: pretty(tool.argSchema),
+    outputSchema: pretty(tool.outputSchema),
+    func: tool.functionImpl?.func ?? tool.goImpl?.func ?? '',
+    code: tool.scriptImpl?.code ?? '',
+    http: httpImpl ? httpDraft(httpImpl) : emptyHttp,
+    limits: Object.fromEntries(Object.entries(limits).map(([name, value]) => [name, String(value)])),
+  };
+}
+
+function httpDraft({ request, response = {} }: HttpImpl): HttpDraft {
+  const { type = 'none', ...auth } = (request.auth ?? {}) as Record<string, string>;
+  return {
+    method: request.method,
+    urlTemplate: request.urlTemplate,
+    query: pairsOf(request.query),
+    headers: pairsOf(request.headers),
+    bodyKind: request.body === undefined ? 'none' : typeof request.body === 'string' ? 'text' : 'json',
+    body: typeof request.body === 'string' ? request.body : pretty(request.body),
+    authType: type as AuthType,
+    auth,
+    timeoutMs: request.timeoutMs ? String(request.timeoutMs) : '',
+    maxTries: request.retry?.maxTries ? String(request.retry.maxTries) : '',
+    isUnsafe: request.retry?.unsafe ?? false,
+    successCodes: (response.successCodes ?? []).join(', '),
+    errorMode: response.errorMode ?? 'fail',
+    encoding: response.encoding ?? 'json',
+    select: response.select ?? '',
+  };
+}
+
+/** What is sent. Text that cannot be sent as it is (broken JSON, no number) throws an ApiError that names its field. */
+export function bodyFrom(draft: ToolDraft): ToolBody {
+  const problems: Detail[] = [];
+  const json = (text: string, path: string): unknown => {
+    try {
+      return JSON.parse(text);
+    } catch (error) {
+      problems.push({ path, message: error instanceof Error ? error.message : String(error) });
+      return undefined;
+    }
+  };
+  const number = (text: string, path: string): number | undefined => {
+    if (text.trim() === '') return undefined;
+    if (!/^\d+$/.test(text.trim())) problems.push({ path, message: t('tool.notNumber') });
+    return Number(text);
+  };
+  const limits = Object.fromEntries(limitNames.map((name) => [name, number(draft.limits[name] ?? '', `/limits/${name}`)] as const).filter(([, value]) => value !== undefined));
+  const tags = draft.tags.split(/[\s,]+/).filter(Boolean);
+  const body = {
+    displayName: draft.displayName,
+    ...(draft.description ? { description: draft.description } : {}),
+    ...(tags.length > 0 ? { tags } : {}),
+    isEnabled: draft.isEnabled,
+    type: draft.type,
+    argSchema: json(draft.argSchema || '{}', '/argSchema'),
+    ...(draft.outputSchema.trim() ? { outputSchema: json(draft.outputSchema, '/outputSchema') } : {}),
+    ...(draft.type === 'function' ? { functionImpl: { func: draft.func } } : {}),
+    ...(draft.type === 'script' ? { scriptImpl: { code: draft.code } } : {}),
+    ...(draft.type === 'http' ? { httpImpl: httpFrom(draft.http, json, number) } : {}),
+    ...(draft.access ? { access: draft.access } : {}),
+    ...(Object.keys(limits).length > 0 ? { limits } : {}),
+  };
+  if (problems.length > 0) throw new ApiError(400, 'request.invalid', t('tool.fixFields'), problems);
+  return body as ToolBody;
+}
+
+type Read<T> = (text: string, path: string) => T;
+
+function httpFrom(http: HttpDraft, json: Read<unknown>, number: Read<number | undefined>): Record<string, unknown> {
+  const at = '/httpImpl/request';
+  const query = http.query.filter(([name]) => name !== '');
+  const headers = http.headers.filter(([name]) => name !== '');
+  const timeoutMs = number(http.timeoutMs, `${at}/timeoutMs`);
+  const maxTries = number(http.maxTries, `${at}/retry/maxTries`);
+  const codes = http.successCodes.split(/[\s,]+/).filter(Boolean).map((code) => number(code, '/httpImpl/response/successCodes'));
+  const response = {
+    ...(codes.length > 0 ? { successCodes: codes } : {}),
+    ...(http.errorMode === 'empty' ? { errorMode: 'empty' } : {}),
+    ...(http.encoding === 'text' ? { encoding: 'text' } : {}),
+    ...(http.select ? { select: http.select } : {}),
+  };
+  return {
+    request: {
+      method: http.method,
+      urlTemplate: http.urlTemplate,
+      ...(query.length > 0 ? { query: Object.fromEntries(query) } : {}),
+      ...(headers.length > 0 ? { headers: Object.fromEntries(headers) } : {}),
+      ...(http.bodyKind === 'json' ? { body: json(http.body || 'null', `${at}/body`) } : http.bodyKind === 'text' ? { body: http.body } : {}),
+      ...(http.authType === 'none' ? {} : { auth: { type: http.authType, ...filled(http) } }),
+      ...(timeoutMs === undefined ? {} : { timeoutMs }),
+      ...(maxTries !== undefined || http.isUnsafe ? { retry: { ...(maxTries === undefined ? {} : { maxTries }), ...(http.isUnsafe ? { unsafe: true } : {}) } } : {}),
+    },
+    ...(Object.keys(response).length > 0 ? { response } : {}),
+  };
+}
+
+/** The fields of each way to prove who is calling, in the order in which they are asked for. */
+export const authFields: Record<AuthType, readonly string[]> = {
+  none: [],
+  apiKey: ['in', 'name', 'value'],
+  bearer: ['value'],
+  basic: ['username', 'password'],
+  hmac: ['secret', 'header', 'payload'],
+  oauth2: ['grant', 'tokenUrl', 'clientId', 'clientSecret', 'refreshToken', 'scope'],
+};
+
+const authDefaults: Record<string, string> = { in: 'header', grant: 'client_credentials' };
+
+function filled({ authType, auth }: HttpDraft): Record<string, string> {
+  const entries = authFields[authType].map((name) => [name, auth[name] ?? authDefaults[name] ?? ''] as const);
+  const isOptional = (name: string): boolean => name === 'refreshToken' || name === 'scope';
+  return { ...Object.fromEntries(entries.filter(([name, value]) => value !== '' || !isOptional(name))), ...(authType === 'hmac' ? { algorithm: 'sha256' } : {}) };
+}
+
+/** Which field a refusal is about when the server names only a code. */
+const fieldOfCode: Record<string, string> = {
+  'tool.exists': '/version',
+  'name.taken': '/slug',
+  'function.unknown': '/functionImpl/func',
+  'host.not_allowed': '/httpImpl/request/urlTemplate',
+};
+
+/** The details of a refusal, each with the field it stands beside. */
+export function detailsOf(error: unknown): Detail[] {
+  if (!(error instanceof ApiError)) return [];
+  const field = fieldOfCode[error.code];
+  return error.details.length === 0 && field ? [{ path: field, message: error.message }] : error.details;
+}
+
+export const problemAt = (details: Detail[], path: string): string | undefined =>
+  details.find((detail) => detail.path === path || detail.path.startsWith(`${path}/`))?.message;

@@ -1,0 +1,39 @@
+import { useQuery } from '@tanstack/react-query';
+import { useDeferredValue } from 'react';
+import { own } from '../../api/client.ts';
+import { messageOf } from '../../api/errors.ts';
+import type { ToolView } from '../../api/shapes.ts';
+import { Card, Note } from '../../parts/page.tsx';
+import { t } from '../../texts/index.ts';
+
+interface Preview {
+  method: string;
+  url: string;
+  headers?: Record<string, string>;
+  body?: unknown;
+}
+
+/** The request as it will be sent, secrets masked by the server; filled in again as the arguments change. */
+export function RequestPreview({ tool, args }: { tool: ToolView; args: Record<string, unknown> }) {
+  const wanted = useDeferredValue(args);
+  const preview = useQuery({
+    queryKey: ['tools', 'preview', tool.id, wanted],
+    queryFn: ({ signal }) => own<Preview>('http_preview', { name: tool.name, version: tool.version, args: wanted }, signal),
+    retry: false,
+    placeholderData: (before) => before,
+  });
+  return (
+    <Card title={t('tester.request')}>
+      {preview.error ? <Note>{messageOf(preview.error)}</Note> : null}
+      {preview.data && !preview.error ? <pre className="out" tabIndex={0}>{written(preview.data)}</pre> : null}
+      {preview.isLoading ? <pre className="out">…</pre> : null}
+      <p className="small faint">{t('tester.masked')}</p>
+    </Card>
+  );
+}
+
+function written({ method, url, headers, body }: Preview): string {
+  const lines = [`${method} ${url}`, ...Object.entries(headers ?? {}).map(([name, value]) => `${name}: ${value}`)];
+  if (body !== undefined && body !== null) lines.push('', typeof body === 'string' ? body : JSON.stringify(body, null, 2));
+  return lines.join('\n');
+}

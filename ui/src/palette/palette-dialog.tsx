@@ -1,0 +1,115 @@
+import { keepPreviousData, useInfiniteQuery, useQuery } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
+import { Command } from 'cmdk';
+import { Dialog } from 'radix-ui';
+import { useDeferredValue, useState } from 'react';
+import { enabledTools, toolSearch } from '../api/queries.ts';
+import type { ToolView } from '../api/shapes.ts';
+import { recentTools } from '../form/use-invocation.ts';
+import { Icon } from '../parts/icon.tsx';
+import { relativeTime } from '../parts/when.tsx';
+import { places } from '../shell/sidebar.tsx';
+import { t } from '../texts/index.ts';
+
+const shownAtMost = 30;
+
+interface PaletteProps {
+  toolsOnly: boolean;
+  onPick(tool: ToolView): void;
+  onClose(): void;
+}
+
+/** Ranked search over the enabled tools as you type; arrows and Enter are enough. */
+export default function PaletteDialog({ toolsOnly, onPick, onClose }: PaletteProps) {
+  const [text, setText] = useState('');
+  const wanted = useDeferredValue(text.trim().replace(/^\+/, ''));
+  const found = useInfiniteQuery({ ...toolSearch(wanted, false, shownAtMost), placeholderData: keepPreviousData });
+  const known = useQuery({ ...enabledTools(), enabled: wanted === '' });
+  const tools = wanted === '' ? usual(known.data ?? []) : (found.data?.pages.flatMap((page) => page.tools) ?? []).slice(0, shownAtMost);
+  const pages = toolsOnly ? [] : places.flatMap((group) => group.items).filter(([, , label]) => t(label).toLowerCase().includes(wanted.toLowerCase()));
+  const isWaiting = wanted === '' ? known.isLoading : found.isFetching && !found.data;
+  const navigate = useNavigate();
+  return (
+    <Dialog.Root open onOpenChange={(open) => !open && onClose()}>
+      <Dialog.Portal>
+        <Dialog.Overlay className="veil" />
+        <Dialog.Content className="dialog wide palette" aria-describedby={undefined}>
+          <Dialog.Title className="only-read">{t('palette.title')}</Dialog.Title>
+          <Command shouldFilter={false} label={t('palette.title')} loop>
+            <Command.Input className="palette-input" value={text} onValueChange={setText} placeholder={t('palette.placeholder')} autoFocus />
+            <Command.List>
+              {!isWaiting && tools.length === 0 && pages.length === 0 ? <div className="palette-empty">{t('palette.none', { text: wanted })}</div> : null}
+              {tools.length > 0 ? (
+                <Command.Group heading={wanted === '' ? t('palette.recent') : t('palette.tools')}>
+                  {tools.map((tool) => (
+                    <Command.Item key={tool.id} value={tool.id} onSelect={() => onPick(tool)}>
+                      <Icon name="tools" size={14} />
+                      <ToolLine tool={tool} />
+                    </Command.Item>
+                  ))}
+                </Command.Group>
+              ) : null}
+              {pages.length > 0 ? (
+                <Command.Group heading={t('palette.pages')}>
+                  {pages.map(([to, icon, label]) => (
+                    <Command.Item
+                      key={to}
+                      value={`page ${to}`}
+                      onSelect={() => {
+                        onClose();
+                        void navigate({ to });
+                      }}
+                    >
+                      <Icon name={icon} size={14} />
+                      {t(label)}
+                    </Command.Item>
+                  ))}
+                </Command.Group>
+              ) : null}
+            </Command.List>
+          </Command>
+          <div className="palette-foot">
+            <span>
+              <kbd>↑</kbd> <kbd>↓</kbd> {t('palette.move')}
+            </span>
+            <span>
+              <kbd>↵</kbd> {t('palette.pick')}
+            </span>
+            <span>
+              <kbd>Esc</kbd> {t('palette.leave')}
+            </span>
+          </div>
+        </Dialog.Content>
+      </Dialog.Portal>
+    </Dialog.Root>
+  );
+}
+
+function ToolLine({ tool }: { tool: ToolView }) {
+  return (
+    <>
+      <span className="strong" style={{ flex: 'none', maxWidth: '45%', overflow: 'hidden', textOverflow: 'ellipsis' }}>
+        +{tool.slug}
+      </span>
+      <span className="cut quiet grow small" dir="auto">
+        {tool.description ?? tool.displayName}
+      </span>
+      <span className="tiny faint cut" style={{ maxWidth: 180 }}>
+        {tool.bundleSlug} · {tool.version}
+        {tool.usage.lastCalledAt ? ` · ${relativeTime(tool.usage.lastCalledAt)}` : ''}
+      </span>
+    </>
+  );
+}
+
+/** What this person used last comes first, then what anyone used last. */
+function usual(tools: ToolView[]): ToolView[] {
+  const recent = recentTools();
+  const rank = (tool: ToolView): number => {
+    const at = recent.indexOf(tool.id);
+    return at < 0 ? recent.length : at;
+  };
+  return [...tools]
+    .sort((a, b) => rank(a) - rank(b) || (b.usage.lastCalledAt ?? '').localeCompare(a.usage.lastCalledAt ?? '') || a.name.localeCompare(b.name))
+    .slice(0, shownAtMost);
+}

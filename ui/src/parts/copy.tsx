@@ -1,0 +1,31 @@
+import { useState } from 'react';
+import { t } from '../texts/index.ts';
+import { Icon } from './icon.tsx';
+import { toast } from './toasts.tsx';
+
+export async function copyText(text: string): Promise<void> {
+  try {
+    await navigator.clipboard.writeText(text);
+    toast(t('common.copied'), { tone: 'good' });
+  } catch {
+    toast(t('common.copyFailed'), { tone: 'bad' });
+  }
+}
+
+export function CopyButton({ text, label }: { text: string; label?: string }) {
+  const [isDone, setDone] = useState(false);
+  return (
+    <button
+      type="button"
+      className="button bare compact"
+      onClick={async () => {
+        await copyText(text);
+        setDone(true);
+        setTimeout(() => setDone(false), 1500);
+      }}
+    >
+      <Icon name={isDone ? 'check' : 'copy'} size={13} />
+      {label ?? t('common.copy')}
+    </button>
+  );
+}

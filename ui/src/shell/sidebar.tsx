@@ -1,0 +1,97 @@
+import { Link } from '@tanstack/react-router';
+import { usePresence } from '../api/presence.ts';
+import { signOut } from '../api/signin.ts';
+import { Icon, type IconName } from '../parts/icon.tsx';
+import { useTheme, type Theme } from '../parts/theme.ts';
+import { chooseLanguage, languages, t, useLanguage, type Language, type TextKey } from '../texts/index.ts';
+import { usePalette } from '../palette/palette-host.tsx';
+
+type Place = readonly [to: string, icon: IconName, label: TextKey];
+
+/** Every page, in the order of the navigation; the palette offers the same list. */
+export const places: readonly { title: TextKey; items: readonly Place[] }[] = [
+  {
+    title: 'nav.work',
+    items: [
+      ['/', 'home', 'nav.home'],
+      ['/chat', 'chat', 'nav.chat'],
+      ['/tools', 'tools', 'nav.tools'],
+      ['/console', 'console', 'nav.console'],
+    ],
+  },
+  {
+    title: 'nav.look',
+    items: [
+      ['/sessions', 'sessions', 'nav.sessions'],
+      ['/stats', 'stats', 'nav.stats'],
+      ['/health', 'health', 'nav.health'],
+    ],
+  },
+  {
+    title: 'nav.care',
+    items: [
+      ['/servers', 'servers', 'nav.servers'],
+      ['/secrets', 'secrets', 'nav.secrets'],
+      ['/tokens', 'tokens', 'nav.tokens'],
+      ['/settings', 'settings', 'nav.settings'],
+    ],
+  },
+];
+
+/** `onLeave` is called when a page was chosen, so that a drawer can close. */
+export function Sidebar({ onLeave }: { onLeave?: () => void }) {
+  const { who } = usePresence();
+  const [theme, setTheme] = useTheme();
+  const language = useLanguage();
+  const palette = usePalette();
+  return (
+    <div className="side">
+      <Link to="/" className="brand">
+        <img src="/app/icon.svg" alt="" /> Oubliette
+      </Link>
+      <button className="quick" onClick={() => (onLeave?.(), palette.open())}>
+        <Icon name="search" size={14} />
+        <span className="grow">{t('nav.find')}</span>
+        <kbd>Ctrl K</kbd>
+      </button>
+      <nav aria-label={t('shell.menu')}>
+        {places.map(({ title, items }) => (
+          <div className="nav" key={title}>
+            <div className="nav-title">{t(title)}</div>
+            {items.map(([to, icon, label]) => (
+              <Link key={to} to={to} onClick={onLeave} activeOptions={{ exact: to === '/' }} activeProps={{ 'aria-current': 'page' }}>
+                <Icon name={icon} />
+                {t(label)}
+              </Link>
+            ))}
+          </div>
+        ))}
+      </nav>
+      <div className="side-foot">
+        <div className="row">
+          <select className="select" aria-label={t('shell.theme')} value={theme} onChange={(event) => setTheme(event.target.value as Theme)}>
+            <option value="system">{t('shell.themeSystem')}</option>
+            <option value="light">{t('shell.themeLight')}</option>
+            <option value="dark">{t('shell.themeDark')}</option>
+          </select>
+          <select className="select" aria-label={t('shell.language')} value={language} onChange={(event) => void chooseLanguage(event.target.value as Language)}>
+            {Object.entries(languages).map(([code, name]) => (
+              <option key={code} value={code}>
+                {name}
+              </option>
+            ))}
+          </select>
+        </div>
+        <div className="row between small">
+          <span className="cut faint" title={who?.version}>
+            {who ? `${who.name} · ${who.level}` : ''}
+          </span>
+          <button className="button bare compact" onClick={() => void signOut()}>
+            <Icon name="out" size={13} />
+            {t('shell.signOut')}
+          </button>
+        </div>
+      </div>
+    </div>
+  );
+}
