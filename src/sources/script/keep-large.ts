@@ -1,6 +1,7 @@
 import { shapeOf } from '../../code/index.ts';
 import type { Actor, Settings } from '../../schema/index.ts';
 import type { ResultStore } from '../../store/index.ts';
+import { resultOwner } from './result-owner.ts';
 
 /** What is answered instead of an output that is too large. */
 export interface KeptAnswer extends Record<string, unknown> {
@@ -18,10 +19,6 @@ export interface KeepDeps {
 }
 
 const previewBytes = 2000;
-
-/** Whose results an actor finds again: those of its session, or of its principal. */
-export const resultOwner = (actor: Actor): string =>
-  actor.sessionId === undefined ? `principal:${actor.principal}` : `session:${actor.sessionId}`;
 
 /** Stores a text and answers its handle with a bounded preview. */
 export async function keepText(
