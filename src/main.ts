@@ -20,9 +20,10 @@ import {
 import { relayDoor } from './doors/socket/index.ts';
 import { cookieOf, signInUrl, webActor, webRoutes } from './doors/web/index.ts';
 import { examineServer } from './doctor.ts';
-import { packageRoot, webAppFolder } from './entry.ts';
-import { callGate, catalogGate, exchange, lists, ToolViews, type Sources } from './gate/index.ts';
-import { fail, type BuiltInBundle } from './schema/index.ts';
+import { openEngine } from './code/index.ts';
+import { entryPoint, packageRoot, webAppFolder } from './entry.ts';
+import { callGate, catalogGate, directory, exchange, lists, ToolViews, type Sources } from './gate/index.ts';
+import { functionName, packName, type BuiltInBundle } from './schema/index.ts';
 import {
   Database,
   homeKeys,
@@ -34,6 +35,7 @@ import {
   openSessions,
   redactor,
   replaceFile,
+  sqliteResults,
   sqliteSecrets,
   sqliteSignIns,
   sqliteTokens,
@@ -57,6 +59,8 @@ import {
 import { demoTools, functionSource, FunctionRegistry } from './sources/builtin/index.ts';
 import { dialler, httpSource, secretTools } from './sources/http/index.ts';
 import { mcpServers, serverTools } from './sources/mcp/index.ts';
+import { otTools, tokenCounter, type FindTools } from './sources/ot/index.ts';
+import { codeTools, keepValue, scriptSource } from './sources/script/index.ts';
 
 export interface ServerOptions {
   home: string;
@@ -205,16 +209,49 @@ async function build(options: ServerOptions, closers: (() => Promise<void> | voi
   });
   closers.push(() => search.close());
   const views = new ToolViews(catalog, sources, observe);
+  const results = await sqliteResults(db, home.results);
+  closers.push(() => results.close());
   const gate = callGate({
     catalog,
     views,
     observe,
     settings,
     redact: hide,
-    keepLarge: async (_, __, text) => {
-      throw fail('response.too_large', { tool: 'the tool', limit: text.length });
-    },
+    keepLarge: (actor, value) => keepValue({ results, settings }, actor, value),
   });
+
+  const engine = openEngine({
+    childPath: entryPoint('code/child'),
+    limits: () => settings().code,
+    ...(settings().code.children !== undefined && { children: settings().code.children }),
+  });
+  closers.push(() => engine.close());
+  const packs = directory(catalog, views);
+  const codeMode = { engine, directory: packs, settings, results };
+  sources.script = scriptSource(codeMode);
+  const findTools: FindTools = async (actor, text, limit) => {
+    const hits = await search.rank(text, { limit, ...(actor.bundles && { bundles: actor.bundles }) });
+    return hits.flatMap(({ id, score }) => {
+      const summary = catalog.byId(id);
+      const bundle = summary && catalog.bundle(summary.bundleID);
+      return bundle ? [{ pack: packName(bundle.slug), fn: functionName(summary.slug), score }] : [];
+    });
+  };
+  functions.add(
+    codeTools(codeMode),
+    otTools({
+      ...codeMode,
+      find: findTools,
+      version,
+      servers: (waitMs) => servers.status(waitMs),
+      clashes: () => catalog.clashes,
+      notesFolder: home.notes,
+      reportsFolder: home.reports,
+      countTokens: tokenCounter(entryPoint('sources/ot/token-worker')),
+      observe,
+      reload: () => config.reload(),
+    }),
+  );
 
   boxDoors.push(
     relayDoor({
