@@ -28,7 +28,7 @@ export async function openTestDriver(name: TestDriverName): Promise<TestDriver> 
   // Short: the path of a socket in it must fit into 108 bytes.
   const root = await mkdtemp(join(tmpdir(), 'oubsb-'));
   const engine = name === 'bubblewrap' ? undefined : await startEngine(name);
-  const driver = engine ? engineDriver({ name: engine.name, sockets: [engine.socket], folder: join(root, 'run') }) : bubblewrapDriver({ folder: join(root, 'run') });
+  const driver = engine ? engineDriver({ name: engine.name, sockets: [engine.socket], folder: join(root, 'run'), diskPauseMs: 300 }) : bubblewrapDriver({ folder: join(root, 'run'), diskPauseMs: 300 });
   const started: string[] = [];
   return {
     driver,

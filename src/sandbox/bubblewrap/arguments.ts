@@ -31,6 +31,8 @@ export function bwrapArguments(plan: BwrapPlan): { options: string[]; command: s
     '--unshare-pid', '--unshare-ipc', '--unshare-uts', '--unshare-net', '--unshare-cgroup-try',
     ...(plan.isRoot ? [] : ['--unshare-user', '--uid', String(sandboxUser().uid), '--gid', String(sandboxUser().gid)]),
     ...(plan.isRoot || !plan.canForbidUserNamespaces ? [] : ['--disable-userns']),
+    // Its own first process would wait for the last stray child; ours ends with the supervisor and takes all with it.
+    '--as-pid-1',
     '--hostname', 'sandbox', '--new-session',
     '--ro-bind', root, '/', '--proc', '/proc', '--dev', '/dev',
     '--perms', '1777', '--size', tmpBytes, '--tmpfs', '/dev/shm', '--remount-ro', '/dev',
@@ -48,6 +50,7 @@ export function bwrapArguments(plan: BwrapPlan): { options: string[]; command: s
   const command = [
     ...(plan.isRoot ? stepDown(plan.hasSetpriv) : []),
     ...withLimits(plan),
+    insidePaths.init,
     ...(spec.command ?? [insidePaths.node, insidePaths.supervisor]),
   ];
   return { options, command };

@@ -9,7 +9,7 @@ import type { Probe, Sandbox, SandboxDriver, SandboxSpec } from '../driver.ts';
 import { execChannels } from '../exec-channel.ts';
 import { tailOf } from '../log-tail.ts';
 import { prepareFolders } from '../sandbox-user.ts';
-import { boxFolder, boxIds, childrenOf, exitCodeOf, processStart, readBox, removeBoxFolder, writeBox, type BoxFile } from './box-files.ts';
+import { boxFolder, boxIds, exitCodeOf, processStart, readBox, removeBoxFolder, writeBox, type BoxFile } from './box-files.ts';
 import { probeBubblewrap, type Abilities } from './probe.ts';
 import { launch } from './launch.ts';
 
@@ -19,14 +19,17 @@ const defaultDiskMb = 10 * 1024;
 export interface BubblewrapOptions {
   /** Folder for what is kept of sandboxes and for the base file system; private to us. */
   folder: string;
+  /** Shortest time between two looks at how much a sandbox has written. */
+  diskPauseMs?: number;
 }
 
 /** Sandboxes without an engine: Linux namespaces through bubblewrap, on a root file system of our own. */
-export function bubblewrapDriver({ folder }: BubblewrapOptions): SandboxDriver {
+export function bubblewrapDriver(options: BubblewrapOptions): SandboxDriver {
+  const { folder } = options;
   const boxes = join(folder, 'boxes');
   const bases = join(folder, 'base');
   const channels = execChannels();
-  const guard = diskGuard();
+  const guard = diskGuard(options.diskPauseMs);
   let abilities: Promise<Abilities> | undefined;
   let plan: Promise<BasePlan> | undefined;
   const found = (): Promise<Abilities> => (abilities ??= probeBubblewrap(bases, () => (plan ??= planBase())));
@@ -118,7 +121,7 @@ export function bubblewrapDriver({ folder }: BubblewrapOptions): SandboxDriver {
       const box = await readBox(boxes, id);
       if (!box) return;
       const deadline = performance.now() + graceMs;
-      for (const child of await childrenOf(box.pid)) if (await isAlive(box)) signal(child, 'SIGTERM');
+      if (await isAlive(box)) signal(box.pid, 'SIGTERM');
       while (performance.now() < deadline && (await isAlive(box))) await pause(10);
       await kill(box);
       guard.unwatch(id);

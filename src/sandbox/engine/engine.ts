@@ -23,13 +23,15 @@ export interface EngineOptions {
   sockets?: string[];
   /** Folder for files that the engine is pointed at; private to us. */
   folder: string;
+  /** Shortest time between two looks at how much a sandbox has written. */
+  diskPauseMs?: number;
 }
 
 /** Sandboxes as containers of Docker or podman, through the engine's API. */
 export function engineDriver(options: EngineOptions): SandboxDriver {
   const { name } = options;
   const channels = execChannels();
-  const guard = diskGuard();
+  const guard = diskGuard(options.diskPauseMs);
   /** Why we killed one; engines only know that it was killed. */
   const reasons = new Map<string, string>();
   let connection: Promise<{ client: EngineClient; facts: EngineFacts }> | undefined;
