@@ -8,6 +8,7 @@ import { ensureAdminToken, signIns, tokens, tokenTools } from './auth/index.ts';
 import { Catalog, catalogSearch, pageTokens } from './catalog/index.ts';
 import { openConfig, settingsTools } from './config/index.ts';
 import { mcpDoor } from './doors/mcp/index.ts';
+import { egressDoor, modelDoor } from './doors/model/index.ts';
 import {
   bearerOf,
   blobRoutes,
@@ -175,6 +176,10 @@ async function build(options: ServerOptions, closers: (() => Promise<void> | voi
     node: nodeIdentity(),
   };
   const agentSessions = sessions(sessionPorts);
+  boxDoors.push(
+    modelDoor({ sessions: agentSessions, secret: sessionPorts.secret, dialler: net, log: observe.log }),
+    egressDoor({ egressOf: async (projectId) => (await places.load(projectId))?.egress ?? [], log: observe.log }),
+  );
 
   const builtIns: BuiltInBundle[] = [
     tokenTools(auth),

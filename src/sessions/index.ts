@@ -1,4 +1,5 @@
 // Sessions as one state machine: spawn, message, children, limits, pool, re-attach. May import: schema, store, config, auth, log, projects, sandbox, agents, observe.
+export type { Reservation, Spent } from './budget.ts';
 export { containerTools, imageTools } from './container-tools.ts';
 export { callerTools, configTools } from './limit-tools.ts';
 export { knownAgent } from './known-agent.ts';

@@ -113,7 +113,7 @@ export async function agentCommand(ports: SessionPorts, project: Project, agent:
   return {
     ...agent.command,
     env: {
-      ...doorEnvironment(project, agent.config.provider === undefined ? undefined : settings.providers[agent.config.provider]),
+      ...doorEnvironment(project, agent.config.provider === undefined ? Object.values(settings.providers)[0] : settings.providers[agent.config.provider]),
       ...(await filled(ports, agent.command.env)),
       ...project.wish.env,
       ...(await secretValues(ports, project)),

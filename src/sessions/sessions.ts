@@ -1,7 +1,8 @@
-import { fail, newId, type Actor, type CallerDeclaration, type SessionEvent, type SessionStatus } from '../schema/index.ts';
+import { fail, newId, type Actor, type CallerDeclaration, type ProviderConfig, type SessionEvent, type SessionStatus } from '../schema/index.ts';
 import type { ExecResult, ExecSpec } from '../sandbox/index.ts';
 import type { SessionRow } from '../store/index.ts';
 import { admitExtras, findTarget, isLive, storeMessage, storeSpawn, type MessageAnswer, type MessageArgs, type Target } from './admission.ts';
+import { reserve, type Reservation } from './budget.ts';
 import { lifecycle } from './lifecycle.ts';
 import { isNodeAlive } from './node-identity.ts';
 import { placeAt, removePlace } from './place.ts';
@@ -49,6 +50,10 @@ export interface Sessions {
   callerFor(sessionId: string): Promise<CallerOf | undefined>;
   /** The actor that speaks through a session's own socket, without a key. */
   actorOf(sessionId: string): Promise<Actor>;
+  /** The provider that a session's agent uses; undefined when it uses none. */
+  providerOf(sessionId: string): Promise<ProviderConfig | undefined>;
+  /** Sets money aside for a request to a model; throws limit.cost. */
+  reserve(sessionId: string, estimateUsd: number): Promise<Reservation>;
   /** Counts as activity of the session. */
   touch(sessionId: string): void;
   onStatus(listener: (sessionId: string, status: SessionStatus) => void): () => void;
@@ -285,6 +290,14 @@ export function sessions(ports: SessionPorts): Sessions {
         projects: [project.id], bundles: project.bundles, sessionId, projectId: project.id,
       };
     },
+    async providerOf(sessionId) {
+      const row = await ports.tables.get(sessionId);
+      if (!row || !isLive(row)) return undefined;
+      const { providers } = ports.settings();
+      const name = ports.agent(row.agent).config.provider;
+      return name === undefined ? Object.values(providers)[0] : providers[name];
+    },
+    reserve: (sessionId, estimateUsd) => reserve(ports, sessionId, estimateUsd),
     touch(sessionId) {
       const runner = life.runner(sessionId);
       if (runner) runner.activeAt = Date.now();

@@ -39,16 +39,26 @@ export const owner: Actor = { kind: 'token', door: 'rest', principal: 'prn_owner
 export const other: Actor = { kind: 'token', door: 'rest', principal: 'prn_other', level: 'write' };
 export const admin: Actor = { kind: 'local', door: 'rest', principal: 'local', level: 'admin' };
 
-export async function openRoom(limits: Partial<Settings['limits']> = {}, doors: BoxDoor[] = []): Promise<Room> {
-  const home = await mkdtemp(join(tmpdir(), 'oub-ses-'));
-  return build(home, plainDriver(), limits, doors);
+export interface RoomOptions {
+  limits?: Partial<Settings['limits']>;
+  providers?: Settings['providers'];
+  doors?: (sessions: Sessions) => BoxDoor[];
 }
 
-async function build(homePath: string, driver: PlainDriver, limits: Partial<Settings['limits']>, doors: BoxDoor[], known?: Project): Promise<Room> {
+export async function openRoom(options: RoomOptions = {}): Promise<Room> {
+  const home = await mkdtemp(join(tmpdir(), 'oub-ses-'));
+  return build(home, plainDriver(), options);
+}
+
+async function build(homePath: string, driver: PlainDriver, options: RoomOptions, known?: Project): Promise<Room> {
   const home = await openHome(homePath);
   const db = new Database(home.stateDb);
   const config = await openConfig(home);
-  const settings = (): Settings => ({ ...config.current(), limits: { ...config.current().limits, ...limits } });
+  const settings = (): Settings => ({
+    ...config.current(),
+    limits: { ...config.current().limits, ...options.limits },
+    providers: options.providers ?? {},
+  });
   const tables = await openSessions(db);
   const projectTables = await openProjects(db);
   const log = eventLog({ db, events: await openEvents(db), pollMs: 50 });
@@ -59,6 +69,7 @@ async function build(homePath: string, driver: PlainDriver, limits: Partial<Sett
   });
   const auth = tokens(await sqliteTokens(db));
   const blobs = await openBlobs(db, home.blobs);
+  const doors: BoxDoor[] = [];
   const ports: SessionPorts = {
     log, asks: questions, tables, projectTables, projects: room, drivers: [driver], tokens: auth, blobs, settings,
     secret: async (name) => {
@@ -73,6 +84,7 @@ async function build(homePath: string, driver: PlainDriver, limits: Partial<Sett
     doors, runFolder: home.run, logger: process.env['LOUD'] ? loud : quiet, node: nodeIdentity(),
   };
   const all = sessions(ports);
+  doors.push(...(options.doors?.(all) ?? []));
   await room.tidy();
   await all.start();
   const project = known ?? (await room.create(owner, 'test', { sandbox: {}, limits: {}, env: {}, secrets: [] }));
@@ -90,7 +102,7 @@ async function build(homePath: string, driver: PlainDriver, limits: Partial<Sett
       if (how === 'crash') ports.node = '';
       await db.write(() => db.run("UPDATE sessions SET node = '1.1.dead' WHERE node IS NOT NULL"));
       await closeAll();
-      return build(homePath, driver, limits, doors, project);
+      return build(homePath, driver, options, project);
     },
     async close() {
       for (const row of await tables.list({ isLive: true })) await all.end(admin, row.id);
