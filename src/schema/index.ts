@@ -14,6 +14,7 @@ export { compileSchema, type Checked, type CompiledSchema, type CompileOptions }
 export { inOneLine } from './json-schema-errors.ts';
 export * from './level.ts';
 export * from './names.ts';
+export * from './pack.ts';
 export * from './provider.ts';
 export * from './python-names.ts';
 export * from './record.ts';

@@ -1,0 +1,268 @@
+import { join } from 'node:path';
+import { readFile } from 'node:fs/promises';
+import type { Logger } from '../../observe/index.ts';
+import {
+  fail,
+  reaches,
+  type BundleProvider,
+  type Call,
+  type Handler,
+  type Level,
+  type OfferedBundle,
+} from '../../schema/index.ts';
+import { readDefinition, type PackDefinition } from './pack-definitions.ts';
+import { dropSnapshot, scanFolder, takeSnapshot, type PackFile } from './pack-folder.ts';
+import { BrokenPack, PackProcess, ProcessEnded } from './pack-process.ts';
+
+export interface PackProblem {
+  file: string;
+  line?: number;
+  message: string;
+}
+
+/** The packs folder: each file a bundle, in a process of its own. */
+export interface Packs extends BundleProvider {
+  /** The function behind `weather.current`; undefined when no pack has it. */
+  find(func: string): { level: Level; isPublic: boolean; run: Handler } | undefined;
+  /** What is wrong now: files that could not be loaded, and why. */
+  problems(): PackProblem[];
+  /** What a person should know about how packs run here. */
+  warnings(): string[];
+  /** Looks at the folder now instead of at the next tick. */
+  reload(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface PacksOptions {
+  folder: string;
+  /** The program in which packs run. */
+  hostPath: string;
+  log: Logger;
+  lookEveryMs?: number;
+}
+
+interface Pack {
+  file: PackFile;
+  /** The last version that could be loaded; absent when none ever could. */
+  good?: { definition: PackDefinition; snapshot: string; process: PackProcess | undefined; modifiedAt: string };
+  problem?: PackProblem;
+}
+
+const idleMs = 300_000;
+
+/** Opens the folder and loads what is in it; later changes are seen within a second or so. */
+export async function openPacks({ folder, hostPath, log, lookEveryMs = 800 }: PacksOptions): Promise<Packs> {
+  const packs = new Map<string, Pack>();
+  const listeners = new Set<() => void>();
+  const leaving = new Map<PackProcess, string>();
+  const drop = await unprivilegedUser();
+  const warnings =
+    process.getuid?.() === 0 && !drop ? ['Packs run as root: the system has no user nobody to run them as.'] : [];
+  let folderProblem: PackProblem | undefined;
+  let looking: Promise<void> | undefined;
+  let isClosed = false;
+
+  const start = (snapshot: string, name: string): PackProcess =>
+    new PackProcess({
+      hostPath,
+      folder: snapshot,
+      file: join(snapshot, name),
+      ...(drop && { drop }),
+      onOutput: (text) => log.info({ span: 'pack.output', pack: name }, text.trimEnd().slice(0, 2_000)),
+      onExit: (process) => {
+        const left = leaving.get(process);
+        leaving.delete(process);
+        if (left !== undefined) void dropSnapshot(left).catch(() => {});
+      },
+    });
+
+  const retire = (good: Pack['good']): void => {
+    if (!good) return;
+    if (!good.process) return void dropSnapshot(good.snapshot).catch(() => {});
+    leaving.set(good.process, good.snapshot);
+    good.process.retire();
+  };
+
+  async function load(file: PackFile): Promise<Pack> {
+    const before = packs.get(file.slug);
+    const keep = before?.good && { good: before.good };
+    if (file.refusedBecause !== undefined)
+      return { file, ...keep, problem: { file: file.name, message: file.refusedBecause } };
+    const snapshot = await takeSnapshot(folder, drop);
+    const process = start(snapshot, file.name);
+    try {
+      const definition = readDefinition(file.slug, await process.load());
+      retire(before?.good);
+      log.info({ span: 'pack.load', pack: file.name, tools: definition.tools.length }, `pack ${file.name} loaded`);
+      return { file, good: { definition, snapshot, process, modifiedAt: file.modifiedAt } };
+    } catch (error) {
+      process.kill();
+      await dropSnapshot(snapshot);
+      const { message } = error as Error;
+      const line = error instanceof BrokenPack ? error.line : undefined;
+      log.warn(
+        { span: 'pack.broken', pack: file.name, ...(line !== undefined && { line }) },
+        `pack ${placed(file.name, line)}: ${message}`,
+      );
+      return { file, ...keep, problem: { file: file.name, message, ...(line !== undefined && { line }) } };
+    }
+  }
+
+  async function look(): Promise<void> {
+    const view = await scanFolder(folder);
+    let isChanged = noteFolder(view.refusedBecause);
+    const twice = new Set<string>();
+    const wanted = view.files.filter(({ slug }) => !twice.has(slug) && twice.add(slug));
+    for (const [slug, pack] of packs)
+      if (!wanted.some((file) => file.slug === slug)) {
+        packs.delete(slug);
+        retire(pack.good);
+        isChanged = true;
+      }
+    const changed = wanted.filter((file) => packs.get(file.slug)?.file.signature !== file.signature);
+    for (const pack of await Promise.all(changed.map(load))) {
+      if (isClosed) retire(pack.good);
+      else packs.set(pack.file.slug, pack);
+      isChanged = true;
+    }
+    if (isChanged) for (const listener of listeners) listener();
+  }
+
+  function noteFolder(refusedBecause: string | undefined): boolean {
+    if (folderProblem?.message === refusedBecause) return false;
+    folderProblem = refusedBecause === undefined ? undefined : { file: folder, message: refusedBecause };
+    if (folderProblem) log.warn({ span: 'pack.folder' }, folderProblem.message);
+    return true;
+  }
+
+  const reload = (): Promise<void> => (looking ??= look().finally(() => (looking = undefined)));
+
+  /** The process of a pack, started again if it was ended. */
+  async function processOf(good: NonNullable<Pack['good']>, name: string): Promise<PackProcess> {
+    if (good.process?.isUsable) return good.process;
+    const fresh = start(good.snapshot, name);
+    good.process = fresh;
+    await fresh.load();
+    return fresh;
+  }
+
+  const starting = new Map<NonNullable<Pack['good']>, Promise<PackProcess>>();
+  function started(good: NonNullable<Pack['good']>, name: string): Promise<PackProcess> | PackProcess {
+    if (good.process?.isUsable && !starting.has(good)) return good.process;
+    let promise = starting.get(good);
+    if (!promise) starting.set(good, (promise = processOf(good, name).finally(() => starting.delete(good))));
+    return promise;
+  }
+
+  async function run(
+    pack: Pack,
+    exportName: string,
+    level: Level,
+    args: Record<string, unknown>,
+    call: Call,
+  ): Promise<unknown> {
+    const { good } = pack;
+    if (!good) throw fail('tool.failed', { reason: `${pack.file.name} could not be loaded.` });
+    for (let tried = 1; ; tried++) {
+      try {
+        const process = await started(good, pack.file.name);
+        if (await process.isResponsive()) return await process.run(exportName, args, call);
+        // Stuck in another call, which has its own deadline; this one gets a fresh process.
+        process.retire();
+        tried--;
+      } catch (error) {
+        if (!(error instanceof ProcessEnded)) throw error;
+        // Somebody else's endless loop took the process away: what only reads can simply be run again.
+        const mayRepeat = !reaches(level, 'write') && tried < 3 && !call.signal.aborted;
+        if (!mayRepeat) throw fail('tool.failed', { reason: error.message }, { retryable: true });
+      }
+    }
+  }
+
+  const timer = setInterval(
+    () => void reload().catch((error: Error) => log.error({ span: 'pack.look' }, error.message)),
+    lookEveryMs,
+  );
+  timer.unref();
+  const resting = setInterval(() => {
+    for (const { good } of packs.values())
+      if (good?.process && !good.process.isBusy) {
+        good.process.kill();
+        good.process = undefined;
+      }
+  }, idleMs);
+  resting.unref();
+  await reload();
+
+  return {
+    bundles: () => [...packs.values()].map(offered),
+    onChange(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    find(func) {
+      const [slug, tool] = splitOnce(func);
+      const pack = packs.get(slug);
+      const found = pack?.good?.definition.tools.find((each) => each.slug === tool);
+      const exportName = pack?.good?.definition.exports.get(tool);
+      if (!pack || !found || exportName === undefined) return undefined;
+      return {
+        level: found.level,
+        isPublic: true,
+        run: (args, call) => run(pack, exportName, found.level, args as Record<string, unknown>, call),
+      };
+    },
+    problems: () => [
+      ...(folderProblem ? [folderProblem] : []),
+      ...[...packs.values()].flatMap((pack) => pack.problem ?? []),
+    ],
+    warnings: () => warnings,
+    reload,
+    async close() {
+      isClosed = true;
+      clearInterval(timer);
+      clearInterval(resting);
+      await looking?.catch(() => {});
+      const all = [...packs.values()].flatMap((pack) => pack.good ?? []);
+      for (const good of all) good.process?.kill();
+      for (const process of leaving.keys()) process.kill();
+      await Promise.all([...all.map((good) => good.snapshot), ...leaving.values()].map((path) => dropSnapshot(path)));
+    },
+  };
+}
+
+function offered({ file, good, problem }: Pack): OfferedBundle {
+  const base = { slug: file.slug, kind: 'pack' as const, modifiedAt: good?.modifiedAt ?? file.modifiedAt };
+  if (!good)
+    return {
+      ...base,
+      displayName: file.slug,
+      tools: [],
+      disabledReason: `${placed(file.name, problem?.line)}: ${problem?.message ?? 'not loaded'}`,
+    };
+  const { displayName, description, tools } = good.definition;
+  return {
+    ...base,
+    displayName,
+    ...(description !== undefined && { description }),
+    tools,
+  };
+}
+
+const placed = (name: string, line: number | undefined): string => (line === undefined ? name : `${name}:${line}`);
+
+function splitOnce(func: string): [string, string] {
+  const at = func.indexOf('.');
+  return at === -1 ? [func, ''] : [func.slice(0, at), func.slice(at + 1)];
+}
+
+/** Started as root, packs become somebody who may do nothing; undefined when we are not root or there is nobody. */
+async function unprivilegedUser(): Promise<{ uid: number; gid: number } | undefined> {
+  if (process.getuid?.() !== 0) return undefined;
+  const lines = (await readFile('/etc/passwd', 'utf8').catch(() => '')).split('\n');
+  for (const name of ['oubliette', 'nobody']) {
+    const [, , uid, gid] = lines.find((line) => line.startsWith(`${name}:`))?.split(':') ?? [];
+    if (Number(uid) > 0 && Number(gid) > 0) return { uid: Number(uid), gid: Number(gid) };
+  }
+  return undefined;
+}
