@@ -59,6 +59,7 @@ import {
 } from './sessions/index.ts';
 import { demoTools, functionSource, FunctionRegistry } from './sources/builtin/index.ts';
 import { dialler, httpSource, secretTools } from './sources/http/index.ts';
+import { openPacks } from './sources/packs/index.ts';
 import { mcpServers, serverTools } from './sources/mcp/index.ts';
 import { otTools, tokenCounter, type FindTools } from './sources/ot/index.ts';
 import { codeTools, keepValue, scriptSource } from './sources/script/index.ts';
@@ -197,12 +198,20 @@ async function build(options: ServerOptions, closers: (() => Promise<void> | voi
     doctorTools({ examine: () => examineServer({ home: home.root, config, catalog, servers, sandboxes }) }),
   ];
   const functions = new FunctionRegistry().add(...builtIns);
+  const packs =
+    options.packs === false
+      ? undefined
+      : await openPacks({ folder: home.packs, hostPath: entryPoint('sources/packs/pack-host'), log: observe.log });
+  if (packs) {
+    functions.addFinder(packs);
+    closers.push(() => packs.close());
+  }
   const http = httpSource({ dialler: net, secrets, redactor: hide, keepBlob });
   const sources: Sources = { function: functionSource(functions), http, mcp: servers.source };
   const catalog = await Catalog.open({
     home,
     db,
-    providers: [functions, servers],
+    providers: [functions, ...(packs ? [packs] : []), servers],
     onCorrupt: (path, reason) => observe.log.warn({ span: 'catalog.corrupt', path, reason }, `${path}: ${reason}`),
   });
   closers.push(() => catalog.close());

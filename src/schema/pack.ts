@@ -44,7 +44,7 @@ export interface PackCall {
   /** The names and descriptions of all tools that this actor may call. */
   list(): Promise<{ name: string; description?: string }[]>;
   progress(progress: { progress: number; total?: number; message?: string }): void;
-  log(level: 'debug' | 'info' | 'warn' | 'error', message: string): void;
+  log(level: 'debug' | 'info' | 'warn' | 'error', message: string, fields?: Record<string, unknown>): void;
 }
 
 /** A pack's exported function that is a tool. */

@@ -6,7 +6,7 @@ import { after, before, test } from 'node:test';
 import { entryPoint } from '../../src/entry.ts';
 import type { Logger } from '../../src/observe/index.ts';
 import { fail, type Call } from '../../src/schema/index.ts';
-import { openPacks, packNew, type Packs } from '../../src/sources/packs/index.ts';
+import { openPacks, type Packs } from '../../src/sources/packs/index.ts';
 
 let folder: string;
 let packs: Packs;
@@ -30,8 +30,17 @@ const write = async (name: string, source: string): Promise<void> => {
 };
 const tool = (more = ''): string => `{ description: 'd', argSchema: { type: 'object' }, ${more} }`;
 const callOf = (more: Partial<Call> = {}): Call =>
-  ({ actor: { principal: 'me', level: 'read', door: 'rest' }, tool: { name: 't_t', slug: 't', bundleSlug: 't' }, requestId: 'req', signal: new AbortController().signal, progress: () => {}, log: () => {}, ...more }) as Call;
-const run = async (func: string, args: object = {}, call: Partial<Call> = {}): Promise<unknown> => packs.find(func)!.run(args, callOf(call));
+  ({
+    actor: { principal: 'me', level: 'read', door: 'rest' },
+    tool: { name: 't_t', slug: 't', bundleSlug: 't' },
+    requestId: 'req',
+    signal: new AbortController().signal,
+    progress: () => {},
+    log: () => {},
+    ...more,
+  }) as Call;
+const run = async (func: string, args: object = {}, call: Partial<Call> = {}): Promise<unknown> =>
+  packs.find(func)!.run(args, callOf(call));
 /** Aborts as the gate does at a tool's deadline. */
 const within = (ms: number): { signal: AbortSignal } => {
   const stop = new AbortController();
@@ -58,8 +67,17 @@ test('a file becomes a bundle with a tool for every function that says it is one
      export function helper() {}`,
   );
   const [bundle] = packs.bundles();
-  assert.deepEqual([bundle?.slug, bundle?.displayName, bundle?.description, bundle?.kind], ['weather', 'Weather', 'Rain or shine', 'pack']);
-  assert.deepEqual(bundle?.tools.map((each) => [each.slug, each.version, each.level, each.isPublic]), [['current', 'v2', 'read', true], ['get-rain', undefined, 'write', true]]);
+  assert.deepEqual(
+    [bundle?.slug, bundle?.displayName, bundle?.description, bundle?.kind],
+    ['weather', 'Weather', 'Rain or shine', 'pack'],
+  );
+  assert.deepEqual(
+    bundle?.tools.map((each) => [each.slug, each.version, each.level, each.isPublic]),
+    [
+      ['current', 'v2', 'read', true],
+      ['get-rain', undefined, 'write', true],
+    ],
+  );
   assert.deepEqual(await run('weather.current', { city: 'Ulm' }), { city: 'Ulm', by: 'me' });
   assert.equal(await run('weather.get-rain'), null);
   assert.equal(packs.find('weather.helper'), undefined);
@@ -109,7 +127,10 @@ test('a broken file is named with its line, and the last good version stays', as
 });
 
 test('an endless loop is ended at its deadline and nobody else notices', async () => {
-  await write('loop.ts', `export function forever() { for (;;); } forever.tool = ${tool()}; export function quick() { return 'quick' } quick.tool = ${tool("access: 'read'")}`);
+  await write(
+    'loop.ts',
+    `export function forever() { for (;;); } forever.tool = ${tool()}; export function quick() { return 'quick' } quick.tool = ${tool("access: 'read'")}`,
+  );
   await write('other.ts', `export function fine() { return 'fine' } fine.tool = ${tool()}`);
   const stuck = assert.rejects(run('loop.forever', {}, within(700)), hasCode('tool.timeout'));
   await new Promise((done) => setTimeout(done, 150));
@@ -122,20 +143,27 @@ test('an endless loop is ended at its deadline and nobody else notices', async (
 });
 
 test('a call that was waiting when the process had to be ended runs again when it only reads', async () => {
-  await write('wait.ts', `export async function slow() { await new Promise((done) => setTimeout(done, 200)); return 'slow' } slow.tool = ${tool("access: 'read'")};
+  await write(
+    'wait.ts',
+    `export async function slow() { await new Promise((done) => setTimeout(done, 200)); return 'slow' } slow.tool = ${tool("access: 'read'")};
     export async function writes() { await new Promise((done) => setTimeout(done, 200)); return 'w' } writes.tool = ${tool()};
-    export function forever() { for (;;); } forever.tool = ${tool()}`);
+    export function forever() { for (;;); } forever.tool = ${tool()}`,
+  );
   const slow = run('wait.slow');
   const writes = run('wait.writes');
   await new Promise((done) => setTimeout(done, 50));
   const stuck = assert.rejects(run('wait.forever', {}, within(300)), hasCode('tool.timeout'));
-  await assert.rejects(writes, (error: { code: string; retryable: boolean }) => error.code === 'tool.failed' && error.retryable);
+  await assert.rejects(
+    writes,
+    (error: { code: string; retryable: boolean }) => error.code === 'tool.failed' && error.retryable,
+  );
   assert.equal(await slow, 'slow');
   await stuck;
 });
 
 test('a pack that is replaced in mid-call finishes on the old version', async () => {
-  const version = (n: number): string => `let n = ${n}; export async function f() { await new Promise((done) => setTimeout(done, 400)); return n } f.tool = ${tool()}`;
+  const version = (n: number): string =>
+    `let n = ${n}; export async function f() { await new Promise((done) => setTimeout(done, 400)); return n } f.tool = ${tool()}`;
   await write('swap.ts', version(1));
   const old = run('swap.f');
   await write('swap.ts', version(2));
@@ -143,58 +171,101 @@ test('a pack that is replaced in mid-call finishes on the old version', async ()
 });
 
 test('what a pack throws or cannot say is an error with the place in its file', async () => {
-  await write('bad.ts', `
+  await write(
+    'bad.ts',
+    `
 export function throws() { throw new Error('no such city'); }
 throws.tool = ${tool()};
 export function odd() { return 10n; } odd.tool = ${tool()};
 export function circle() { const a: any = {}; a.a = a; return a; } circle.tool = ${tool()};
 export function leaves() { process.exit(1); } leaves.tool = ${tool()};
 export function nothing() { throw undefined; } nothing.tool = ${tool()};
-export function late() { setTimeout(() => { throw new Error('late'); }, 1); return new Promise(() => {}); } late.tool = ${tool()};`);
-  await assert.rejects(run('bad.throws'), (error: { code: string; message: string }) => error.code === 'tool.failed' && error.message === 'throws: no such city (bad.ts:2)');
-  for (const name of ['odd', 'circle', 'leaves', 'nothing', 'late']) await assert.rejects(run(`bad.${name}`), hasCode('tool.failed'), name);
+export function late() { setTimeout(() => { throw new Error('late'); }, 1); return new Promise(() => {}); } late.tool = ${tool()};`,
+  );
+  await assert.rejects(
+    run('bad.throws'),
+    (error: { code: string; message: string }) =>
+      error.code === 'tool.failed' && error.message === 'throws: no such city (bad.ts:2)',
+  );
+  for (const name of ['odd', 'circle', 'leaves', 'nothing', 'late'])
+    await assert.rejects(run(`bad.${name}`), hasCode('tool.failed'), name);
   await assert.rejects(run('bad.throws'), /no such city/);
 });
 
 test('a pack calls other tools, reports and logs through its call', async () => {
-  await write('caller.ts', `export async function f(args, call) {
+  await write(
+    'caller.ts',
+    `export async function f(args, call) {
     call.progress({ progress: 1, total: 2, message: 'half' });
-    call.log('info', 'working');
+    call.log('info', 'working', { step: 1 });
     const refused = await call.invoke('secret_list').catch((error) => error.message);
     return { answer: await call.invoke('demo_foo', { text: 'x' }), tools: await call.list(), refused };
-  } f.tool = ${tool()}`);
+  } f.tool = ${tool()}`,
+  );
   const seen: unknown[] = [];
   const invoke: Call['invoke'] = async (name, args) => {
     if (name === 'secret_list') throw fail('scope.denied', { message: 'not for you' });
     return { ok: true, value: [name, args], result: { value: null } };
   };
-  const list: Call['list'] = async () => [{ name: 'demo_foo', description: 'Foo' }] as Awaited<ReturnType<Call['list']>>;
-  const answer = await run('caller.f', {}, { invoke, list, progress: (progress) => void seen.push(progress), log: (...entry) => void seen.push(entry) });
-  assert.deepEqual(answer, { answer: { ok: true, value: ['demo_foo', { text: 'x' }] }, tools: [{ name: 'demo_foo', description: 'Foo' }], refused: 'not for you' });
-  assert.deepEqual(seen, [{ progress: 1, total: 2, message: 'half' }, ['info', 'working']]);
+  const list: Call['list'] = async () =>
+    [{ name: 'demo_foo', description: 'Foo' }] as Awaited<ReturnType<Call['list']>>;
+  const answer = await run(
+    'caller.f',
+    {},
+    { invoke, list, progress: (progress) => void seen.push(progress), log: (...entry) => void seen.push(entry) },
+  );
+  assert.deepEqual(answer, {
+    answer: { ok: true, value: ['demo_foo', { text: 'x' }] },
+    tools: [{ name: 'demo_foo', description: 'Foo' }],
+    refused: 'not for you',
+  });
+  assert.deepEqual(seen, [{ progress: 1, total: 2, message: 'half' }, ['info', 'working', { step: 1 }]]);
 });
 
 test('a call that nobody waits for any more is told so', async () => {
-  await write('abort.ts', `export async function f(_, call) { await new Promise((done) => call.signal.addEventListener('abort', done)); console.log('was stopped'); } f.tool = ${tool()}`);
+  await write(
+    'abort.ts',
+    `export async function f(_, call) { await new Promise((done) => call.signal.addEventListener('abort', done)); console.log('was stopped'); } f.tool = ${tool()}`,
+  );
   await assert.rejects(run('abort.f', {}, within(50)), hasCode('tool.timeout'));
   await until(() => lines.includes('was stopped'));
 });
 
 test('a pack sees no environment, no open files of the server, and runs as nobody when the server is root', async () => {
   process.env['OUB_PACK_CANARY'] = 'canary';
-  await write('look.ts', `import { readFileSync } from 'node:fs';
+  await write(
+    'look.ts',
+    `import { readFileSync } from 'node:fs';
     export function f() { let shadow = 'read'; try { readFileSync(${JSON.stringify(join(folder, '..'))} + '/../etc/shadow') } catch (error) { shadow = error.code }
-      return { env: Object.keys(process.env).sort(), uid: process.getuid(), shadow } } f.tool = ${tool()}`);
+      return { env: Object.keys(process.env).sort(), uid: process.getuid(), shadow } } f.tool = ${tool()}`,
+  );
   const seen = (await run('look.f')) as { env: string[]; uid: number; shadow: string };
   delete process.env['OUB_PACK_CANARY'];
-  assert.deepEqual(seen.env.filter((name) => !['HOME', 'LANG', 'NODE_CHANNEL_FD', 'NODE_CHANNEL_SERIALIZATION_MODE', 'NODE_NO_WARNINGS', 'PATH', 'TZ'].includes(name)), []);
+  assert.deepEqual(
+    seen.env.filter(
+      (name) =>
+        ![
+          'HOME',
+          'LANG',
+          'NODE_CHANNEL_FD',
+          'NODE_CHANNEL_SERIALIZATION_MODE',
+          'NODE_NO_WARNINGS',
+          'PATH',
+          'TZ',
+        ].includes(name),
+    ),
+    [],
+  );
   if (process.getuid?.() === 0) assert.deepEqual([seen.uid !== 0, seen.shadow], [true, 'EACCES']);
 });
 
 test('packs import files beside them, and a change there counts as a change of the pack', async () => {
   await mkdir(join(folder, 'lib'));
   await writeFile(join(folder, 'lib', 'value.ts'), 'export const value: number = 1;');
-  await write('importer.ts', `import { value } from './lib/value.ts'; export function f() { return value } f.tool = ${tool()}`);
+  await write(
+    'importer.ts',
+    `import { value } from './lib/value.ts'; export function f() { return value } f.tool = ${tool()}`,
+  );
   assert.equal(await run('importer.f'), 1);
   await writeFile(join(folder, 'lib', 'value.ts'), 'export const value: number = 2222;');
   await packs.reload();
@@ -219,16 +290,6 @@ test('a file or a folder that others may write is refused', async () => {
   await rm(loose, { recursive: true });
 });
 
-test('the example of a new pack works as it is written', async () => {
-  await packNew(folder, 'my-example');
-  await packs.reload();
-  await packs.reload();
-  assert.deepEqual(packs.problems(), []);
-  assert.deepEqual(await run('my-example.hello', { name: 'Ada', times: 2 }), ['Hello, Ada!', 'Hello, Ada!']);
-  await assert.rejects(packNew(folder, 'my-example'), hasCode('request.invalid'));
-  await assert.rejects(packNew(folder, '../evil'), hasCode('request.invalid'));
-});
-
 test('nothing is left behind', async () => {
   const mine = await mkdtemp(join(tmpdir(), 'oub-packs-'));
   await writeFile(join(mine, 'a.ts'), `export function f() {} f.tool = ${tool()}`, { mode: 0o600 });
@@ -236,6 +297,9 @@ test('nothing is left behind', async () => {
   const short = await openPacks({ folder: mine, hostPath: entryPoint('sources/packs/pack-host'), log });
   assert.equal(short.bundles().length, 1);
   await short.close();
-  assert.deepEqual((await readdir(tmpdir())).filter((name) => name.startsWith('oubliette-packs-') && !before.has(name)), []);
+  assert.deepEqual(
+    (await readdir(tmpdir())).filter((name) => name.startsWith('oubliette-packs-') && !before.has(name)),
+    [],
+  );
   await rm(mine, { recursive: true });
 });

@@ -14,7 +14,13 @@ export type FromHost =
   | { type: 'cancelled'; id: number }
   | { type: 'ask'; id: number; ask: number; what: 'invoke' | 'list'; name?: string; args?: Record<string, unknown> }
   | { type: 'progress'; id: number; progress: { progress: number; total?: number; message?: string } }
-  | { type: 'log'; id: number; level: 'debug' | 'info' | 'warn' | 'error'; message: string };
+  | {
+      type: 'log';
+      id: number;
+      level: 'debug' | 'info' | 'warn' | 'error';
+      message: string;
+      fields: Record<string, unknown>;
+    };
 
 export interface CallAbout {
   actor: { principal: string; level: string; door: string };

@@ -1,3 +1,2 @@
 // Pack files as bundles, each in a process of its own. May import: schema, store, observe.
-export { packNew } from './pack-new.ts';
 export { openPacks, type PackProblem, type Packs, type PacksOptions } from './packs.ts';

@@ -77,7 +77,8 @@ function callFor(id: number, about: CallAbout, signal: AbortSignal): object {
     invoke: (name: string, args: Record<string, unknown> = {}) => ask('invoke', name, args),
     list: () => ask('list'),
     progress: (progress: { progress: number }) => say({ type: 'progress', id, progress }),
-    log: (level: 'info', message: string) => say({ type: 'log', id, level, message: String(message) }),
+    log: (level: 'info', message: string, fields: Record<string, unknown> = {}) =>
+      say({ type: 'log', id, level, message: String(message), fields }),
   };
 }
 

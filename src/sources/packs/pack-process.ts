@@ -187,7 +187,7 @@ export class PackProcess {
     const call = this.#running.get(message.id)?.call;
     if (!call) return;
     if (message.type === 'progress') return call.progress(message.progress);
-    if (message.type === 'log') return call.log(message.level, message.message);
+    if (message.type === 'log') return call.log(message.level, message.message, message.fields);
     const { id, ask, what, name = '', args = {} } = message;
     const answer =
       what === 'list'
