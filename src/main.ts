@@ -198,20 +198,20 @@ async function build(options: ServerOptions, closers: (() => Promise<void> | voi
     doctorTools({ examine: () => examineServer({ home: home.root, config, catalog, servers, sandboxes }) }),
   ];
   const functions = new FunctionRegistry().add(...builtIns);
-  const packs =
+  const packFiles =
     options.packs === false
       ? undefined
       : await openPacks({ folder: home.packs, hostPath: entryPoint('sources/packs/pack-host'), log: observe.log });
-  if (packs) {
-    functions.addFinder(packs);
-    closers.push(() => packs.close());
+  if (packFiles) {
+    functions.addFinder(packFiles);
+    closers.push(() => packFiles.close());
   }
   const http = httpSource({ dialler: net, secrets, redactor: hide, keepBlob });
   const sources: Sources = { function: functionSource(functions), http, mcp: servers.source };
   const catalog = await Catalog.open({
     home,
     db,
-    providers: [functions, ...(packs ? [packs] : []), servers],
+    providers: [functions, ...(packFiles ? [packFiles] : []), servers],
     onCorrupt: (path, reason) => observe.log.warn({ span: 'catalog.corrupt', path, reason }, `${path}: ${reason}`),
   });
   closers.push(() => catalog.close());
