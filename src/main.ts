@@ -42,7 +42,7 @@ import {
   sqliteTokens,
 } from './store/index.ts';
 import { asks, eventLog, presence } from './log/index.ts';
-import { doctorTools, plainObserver } from './observe/index.ts';
+import { auditTools, doctorTools, openObserver, statsTools } from './observe/index.ts';
 import { projects, projectTools, workspaceTools } from './projects/index.ts';
 import { openSandboxes } from './sandbox/index.ts';
 import {
@@ -103,8 +103,12 @@ async function build(options: ServerOptions, closers: (() => Promise<void> | voi
   const config = await openConfig(home);
   closers.push(() => config.close());
   const settings = () => config.current();
-  const observe = plainObserver(keyFor('audit'));
+  const observe = await openObserver({ home, db, config, key: keyFor('audit'), level: options.logLevel });
   closers.push(() => observe.close());
+  config.onReport(({ ok, errors }) => {
+    if (ok) observe.log.info({ span: 'config.reload', status: 'ok' }, 'the configuration is in order again');
+    else observe.log.error({ span: 'config.reload', status: 'error', errors }, `the old settings keep serving: ${errors.join('; ')}`);
+  });
 
   const tokenStore = await sqliteTokens(db);
   const adminToken = await ensureAdminToken(home.adminToken, tokenStore);
@@ -114,6 +118,7 @@ async function build(options: ServerOptions, closers: (() => Promise<void> | voi
 
   const secrets = await sqliteSecrets(db, join(home.root, 'secret.key'));
   const hide = redactor(secrets);
+  observe.setRedactor((line) => hide.text(line));
   const blobs = await openBlobs(db, home.blobs);
   const keepBlob = async (owner: string, bytes: Uint8Array, mime: string): Promise<{ blob_id: string; size: number }> => {
     const { id, size } = await blobs.put(owner, Readable.from([bytes]), { maxBytes: bytes.length, mime });
@@ -185,7 +190,7 @@ async function build(options: ServerOptions, closers: (() => Promise<void> | voi
   const builtIns: BuiltInBundle[] = [
     tokenTools(auth),
     settingsTools(config),
-    demoTools(),
+    demoTools(), statsTools(observe), auditTools(observe),
     secretTools(secrets),
     serverTools({ servers, config }),
     projectTools({ projects: places, settings, sandboxes, knownBundles }),

@@ -7,7 +7,7 @@ export interface Logger {
   error(fields: object, message?: string): void;
 }
 
-/** Who may see which records: absent means all. */
+/** Who may see which records: absent means all. With projects: what happened in them, and what the principal did itself. */
 export interface Reach {
   principal?: string;
   projects?: readonly string[];
@@ -21,6 +21,7 @@ export interface StatsQuery {
   reach?: Reach;
 }
 
+/** `success_rate` is in percent. */
 export interface ToolStats {
   tool: string;
   total_calls: number;
@@ -36,7 +37,28 @@ export interface Stats {
   success_count: number;
   error_count: number;
   avg_duration_ms: number;
+  /** Tokens of menus that models did not have to read, and the time that reading them would have taken (docs/stats.md). */
+  context_saved: number;
+  time_saved_ms: number;
   tools: ToolStats[];
+}
+
+/** One point of a chart. */
+export interface Series {
+  at: string;
+  calls: number;
+  failures: number;
+  p50Ms: number;
+  p95Ms: number;
+  tokensSaved: number;
+  tokensSpent: number;
+  resultBytes: number;
+}
+
+/** Tokens of a full menu of what an asker can reach, and of the menu that it was given instead. */
+export interface MenuTokens {
+  reachable: number;
+  listed: number;
 }
 
 export interface Usage {
@@ -50,20 +72,41 @@ export interface Usage {
 export interface Observer {
   log: Logger;
   /** Logs `span` with status and durationMs when `run` settles; fields may be added while it runs. */
-  span<T>(name: string, fields: Record<string, unknown>, run: (fields: Record<string, unknown>) => Promise<T>): Promise<T>;
+  span<T>(
+    name: string,
+    fields: Record<string, unknown>,
+    run: (fields: Record<string, unknown>) => Promise<T>,
+  ): Promise<T>;
   /**
    * Takes one call into usage, stats, metrics and audit. Resolves when the audit row is on disk for write and
    * admin calls; reads are written behind. Never rejects because of a full queue.
    */
   record(record: CallRecord): Promise<void>;
+  /** Measured when a menu is given out; each program of that principal then saves the difference once. */
+  noteMenu(principal: string, tokens: MenuTokens): void;
+  /** Every log line passes this before it is written: secrets are hidden everywhere. */
+  setRedactor(redact: (line: string) => string): void;
   /** Counters by tool id; cheap, from memory. */
   usage(toolId: string): Usage;
   stats(query: StatsQuery): Promise<Stats>;
-  /** Series for charts: one point per bucket. */
-  series(query: StatsQuery & { bucketMs: number }): Promise<{ at: string; calls: number; failures: number; p50Ms: number }[]>;
+  /** Series for charts: one point per bucket of at least five minutes; empty ones are left out. */
+  series(query: StatsQuery & { bucketMs: number }): Promise<Series[]>;
+  /** Figures by tool, token or project, most calls first. */
+  groups(
+    query: StatsQuery,
+    by: 'tool' | 'token' | 'project',
+  ): Promise<
+    { name: string; total_calls: number; error_count: number; avg_duration_ms: number; result_bytes: number }[]
+  >;
   /** Checks the hash chain; answers the first broken row if there is one. */
   verifyAudit(): Promise<{ ok: boolean; rows: number; brokenAt?: number }>;
-  auditRows(query: { limit: number; before?: number; tool?: string; tokenId?: string }): Promise<Record<string, unknown>[]>;
+  auditRows(query: {
+    limit: number;
+    before?: number;
+    tool?: string;
+    tokenId?: string;
+    since?: string;
+  }): Promise<Record<string, unknown>[]>;
   metricsText(): Promise<string>;
   /** Keyed hash for arguments. */
   hmac(text: string): string;

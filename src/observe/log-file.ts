@@ -1,0 +1,91 @@
+import { open, rename, stat, type FileHandle } from 'node:fs/promises';
+
+const maxBytes = 16 * 1024 * 1024;
+const keptFiles = 5;
+const lookAgainMs = 1000;
+const maxWaitingBytes = 8 * 1024 * 1024;
+
+/**
+ * Appends lines to a file without ever holding up who logs; lines that come while one write runs go out together.
+ * A file that is full becomes `.1`, that one `.2`, and so on. Several processes may write to the same file.
+ */
+export class LogFile {
+  readonly #path: string;
+  readonly #maxBytes: number;
+  #waiting: string[] = [];
+  #waitingBytes = 0;
+  #dropped = 0;
+  #writing: Promise<void> | undefined;
+  #handle: FileHandle | undefined;
+  #lookedAt = 0;
+
+  constructor(path: string, limit = maxBytes) {
+    this.#path = path;
+    this.#maxBytes = limit;
+  }
+
+  write(line: string): void {
+    // A disk that does not keep up must not fill the memory.
+    if (this.#waitingBytes + line.length > maxWaitingBytes) {
+      this.#dropped++;
+      return;
+    }
+    this.#waiting.push(line);
+    this.#waitingBytes += line.length;
+    this.#writing ??= this.#drain().finally(() => (this.#writing = undefined));
+  }
+
+  async flush(): Promise<void> {
+    while (this.#writing) await this.#writing;
+  }
+
+  async close(): Promise<void> {
+    await this.flush();
+    await this.#handle?.close().catch(() => {});
+    this.#handle = undefined;
+  }
+
+  async #drain(): Promise<void> {
+    await Promise.resolve();
+    while (this.#waiting.length > 0) {
+      if (this.#dropped > 0)
+        this.#waiting.push(
+          `${JSON.stringify({ time: new Date().toISOString(), level: 'warn', msg: `${this.#dropped} log lines were dropped` })}\n`,
+        );
+      this.#dropped = 0;
+      const text = this.#waiting.join('');
+      this.#waiting = [];
+      this.#waitingBytes = 0;
+      try {
+        await (await this.#file()).appendFile(text);
+      } catch {
+        // Nowhere left to tell it: a full disk costs log lines, never calls.
+        await this.#handle?.close().catch(() => {});
+        this.#handle = undefined;
+      }
+    }
+  }
+
+  /** The open file; opened again when another process has moved it away, moved away when it is full. */
+  async #file(): Promise<FileHandle> {
+    const now = Date.now();
+    if (this.#handle && now - this.#lookedAt < lookAgainMs) return this.#handle;
+    this.#lookedAt = now;
+    const [mine, current] = await Promise.all([this.#handle?.stat(), stat(this.#path).catch(() => undefined)]);
+    const isMoved = mine?.ino !== current?.ino;
+    const isFull = (current?.size ?? 0) > this.#maxBytes;
+    if (isFull) await this.#rotate();
+    if (this.#handle && (isMoved || isFull)) {
+      await this.#handle.close();
+      this.#handle = undefined;
+    }
+    return (this.#handle ??= await open(this.#path, 'a', 0o600));
+  }
+
+  async #rotate(): Promise<void> {
+    for (let number = keptFiles - 1; number >= 0; number--) {
+      const from = number === 0 ? this.#path : `${this.#path}.${number}`;
+      await rename(from, `${this.#path}.${number + 1}`).catch(() => {});
+    }
+  }
+}

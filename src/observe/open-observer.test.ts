@@ -1,0 +1,380 @@
+import assert from 'node:assert/strict';
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, test } from 'node:test';
+import { DatabaseSync } from 'node:sqlite';
+import { toSettings } from '../config/index.ts';
+import { fail, type CallRecord, type ConfigFile } from '../schema/index.ts';
+import { Database, openHome, type Home } from '../store/index.ts';
+import { openObserver, type Observer } from './index.ts';
+import { LogFile } from './log-file.ts';
+
+let folder: string;
+let home: Home;
+let open: { observer: Observer; db: Database }[];
+const key = Buffer.alloc(32, 7);
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'oub-observe-'));
+  home = await openHome(folder);
+  open = [];
+});
+afterEach(async () => {
+  for (const each of open) await stop(each.observer);
+  await rm(folder, { recursive: true });
+});
+
+async function start(config: ConfigFile = {}, level = 'info'): Promise<Observer> {
+  const db = new Database(home.stateDb);
+  const observer = await openObserver({
+    home,
+    db,
+    config: { current: () => toSettings(config, {}, folder) },
+    key,
+    level,
+  });
+  open.push({ observer, db });
+  return observer;
+}
+
+async function stop(observer: Observer): Promise<void> {
+  const at = open.findIndex((each) => each.observer === observer);
+  if (at < 0) return;
+  const [{ db } = {}] = open.splice(at, 1);
+  await observer.close();
+  await db?.close();
+}
+
+let counter = 0;
+function record(fields: Partial<CallRecord> = {}): CallRecord {
+  return {
+    requestId: `req_${counter++}`,
+    at: new Date().toISOString(),
+    durationMs: 10,
+    name: 'demo_foo',
+    pack: 'demo.foo',
+    toolId: 'tool-1',
+    bundleSlug: 'demo',
+    level: 'read',
+    door: 'rest',
+    principal: 'pri_1',
+    tokenId: 'tok_1',
+    outcome: 'ok',
+    isDispatched: true,
+    argsBytes: 2,
+    resultBytes: 100,
+    argsHmac: 'aa',
+    ...fields,
+  };
+}
+
+const lines = async (): Promise<Record<string, unknown>[]> =>
+  (await readFile(join(home.logs, 'server.log'), 'utf8'))
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+
+async function until(holds: () => boolean, withinMs: number): Promise<void> {
+  const giveUpAt = Date.now() + withinMs;
+  while (!holds()) {
+    assert.ok(Date.now() < giveUpAt, 'it did not become true in time');
+    await sleep(20);
+  }
+}
+
+describe('usage', () => {
+  test('counts successes and failures that were dispatched, at once and after a restart', async () => {
+    const first = await start();
+    await first.record(record({ at: '2026-01-01T00:00:00.000Z' }));
+    await first.record(record({ at: '2026-01-02T00:00:00.000Z', outcome: 'tool.failed' }));
+    await first.record(record({ outcome: 'args.invalid', isDispatched: false }));
+    const { p50Ms, ...counts } = first.usage('tool-1');
+    assert.deepEqual(counts, { callCount: 2, failureCount: 1, lastCalledAt: '2026-01-02T00:00:00.000Z' });
+    assert.ok(p50Ms !== undefined && Math.abs(p50Ms - 10) < 1.5, String(p50Ms));
+    await stop(first);
+    const second = await start();
+    assert.deepEqual(second.usage('tool-1'), { ...counts, p50Ms });
+    assert.deepEqual(second.usage('never'), { callCount: 0, failureCount: 0 });
+  });
+
+  test('two processes count together and see each other within two seconds', async () => {
+    const [one, two] = [await start(), await start()];
+    for (let i = 0; i < 30; i++) void (i % 2 ? one : two).record(record());
+    await until(() => one.usage('tool-1').callCount === 30 && two.usage('tool-1').callCount === 30, 2000);
+  });
+
+  test('never goes back while it is written', async () => {
+    const observer = await start();
+    let last = 0;
+    for (let i = 0; i < 40; i++) {
+      void observer.record(record());
+      await sleep(20);
+      const { callCount } = observer.usage('tool-1');
+      assert.ok(callCount >= last && callCount === i + 1, `${callCount} after ${i + 1} calls`);
+      last = callCount;
+    }
+  });
+});
+
+describe('stats', () => {
+  test('adds up by tool, leaves run out, and is exact at once', async () => {
+    const observer = await start();
+    for (const each of [
+      record(),
+      record({ outcome: 'tool.failed', durationMs: 30 }),
+      record({ name: 'demo_bar', pack: 'demo.bar', toolId: 'tool-2' }),
+      record({ name: 'run', pack: 'run.run' }),
+    ])
+      await observer.record(each);
+    const stats = await observer.stats({ period: 'day' });
+    assert.equal(stats.total_calls, 3);
+    assert.equal(stats.success_rate, 66.67);
+    assert.deepEqual(stats.tools, [
+      { tool: 'demo.foo', total_calls: 2, success_count: 1, error_count: 1, success_rate: 50, avg_duration_ms: 20 },
+      { tool: 'demo.bar', total_calls: 1, success_count: 1, error_count: 0, success_rate: 100, avg_duration_ms: 10 },
+    ]);
+    assert.equal((await observer.stats({ period: 'all', tool: 'demo.bar' })).total_calls, 1);
+    assert.equal((await observer.stats({ period: 'all', tool: 'demo_bar' })).total_calls, 1);
+    assert.deepEqual(
+      (await observer.groups({ period: 'day' }, 'token')).map((group) => [group.name, group.total_calls]),
+      [['tok_1', 3]],
+    );
+  });
+
+  test('knows day, week, month and all', async () => {
+    const observer = await start();
+    const daysAgo = (days: number): string => new Date(Date.now() - days * 86_400_000).toISOString();
+    for (const days of [0, 3, 20, 90]) await observer.record(record({ at: daysAgo(days) }));
+    const counts = [];
+    for (const period of ['day', 'week', 'month', 'all'] as const)
+      counts.push((await observer.stats({ period })).total_calls);
+    assert.deepEqual(counts, [1, 2, 3, 4]);
+  });
+
+  test('is limited to what the asker may see', async () => {
+    const observer = await start();
+    await observer.record(record({ principal: 'me', projectId: 'proj_1' }));
+    await observer.record(record({ principal: 'other', projectId: 'proj_2', bundleSlug: 'text', pack: 'text.find' }));
+    await observer.record(record({ principal: 'me' }));
+    const total = async (reach: object): Promise<number> =>
+      (await observer.stats({ period: 'all', reach })).total_calls;
+    assert.equal(await total({}), 3);
+    assert.equal(await total({ principal: 'me' }), 2);
+    assert.equal(await total({ projects: ['proj_2'] }), 1);
+    assert.equal(await total({ projects: ['proj_2'], principal: 'me' }), 3);
+    assert.equal(await total({ projects: [], principal: 'nobody' }), 0);
+    assert.equal(await total({ bundles: ['demo'] }), 2);
+  });
+
+  test('a program saves the menu that its asker was not given', async () => {
+    const observer = await start();
+    await observer.record(record({ name: 'run', pack: 'run.run' }));
+    assert.equal((await observer.stats({ period: 'all' })).context_saved, 0);
+    observer.noteMenu('pri_1', { reachable: 5000, listed: 400 });
+    await observer.record(record({ name: 'run', pack: 'run.run', door: 'mcp' }));
+    await observer.record(record({ parent: 'req_1' }));
+    const stats = await observer.stats({ period: 'all' });
+    assert.equal(stats.context_saved, 4600);
+    assert.equal(stats.time_saved_ms, 460);
+    const [point] = await observer.series({ period: 'all', bucketMs: 3600_000 });
+    assert.deepEqual([point?.calls, point?.tokensSaved, point?.tokensSpent], [1, 4600, 25]);
+  });
+
+  test('nothing is kept when stats are switched off', async () => {
+    const observer = await start({ stats: { enabled: false } });
+    await observer.record(record());
+    assert.equal((await observer.stats({ period: 'all' })).total_calls, 0);
+    assert.equal(observer.usage('tool-1').callCount, 1);
+  });
+
+  test('charts have a point per bucket with calls, failures and quantiles', async () => {
+    const observer = await start();
+    const hour = Math.floor(Date.now() / 3600_000) * 3600_000;
+    for (const [hoursAgo, durationMs] of [
+      [2, 10],
+      [2, 1000],
+      [1, 10],
+      [1, 10],
+      [1, 10],
+    ] as const)
+      await observer.record(record({ at: new Date(hour - hoursAgo * 3600_000 + 60_000).toISOString(), durationMs }));
+    const points = await observer.series({ period: 'day', bucketMs: 3600_000 });
+    assert.deepEqual(
+      points.map((point) => [point.at, point.calls]),
+      [
+        [new Date(hour - 7200_000).toISOString(), 2],
+        [new Date(hour - 3600_000).toISOString(), 3],
+      ],
+    );
+    assert.ok(Math.abs((points[0]?.p95Ms ?? 0) - 1000) < 120);
+    assert.ok(Math.abs((points[1]?.p50Ms ?? 0) - 10) < 1.5);
+  });
+});
+
+describe('audit', () => {
+  test('a write is on disk before it is answered, without token or arguments', async () => {
+    const observer = await start();
+    await observer.record(
+      record({ level: 'write', name: 'project_create', argsHmac: observer.hmac('{"name":"secret plan"}') }),
+    );
+    const other = new DatabaseSync(home.stateDb, { readOnly: true });
+    const rows = other.prepare('SELECT * FROM audit').all();
+    other.close();
+    assert.equal(rows.length, 1);
+    assert.equal(rows[0]?.['token_id'], 'tok_1');
+    assert.ok(!JSON.stringify(rows).includes('secret plan'));
+    assert.equal(String(rows[0]?.['args_hmac']).length, 64);
+  });
+
+  test('the chain is whole after many calls from two processes at once', async () => {
+    const [one, two] = [await start(), await start()];
+    await Promise.all(
+      Array.from({ length: 200 }, (_, i) => (i % 2 ? one : two).record(record({ level: i % 3 ? 'write' : 'read' }))),
+    );
+    await stop(two);
+    assert.deepEqual(await one.verifyAudit(), { ok: true, rows: 200 });
+  });
+
+  for (const [name, sql, brokenAt] of [
+    ['changed', "UPDATE audit SET outcome = 'ok' WHERE seq = 3", 3],
+    ['removed', 'DELETE FROM audit WHERE seq = 3', 3],
+    ['cut off at the end', 'DELETE FROM audit WHERE seq > 4', 5],
+    [
+      'removed together with its place',
+      'DELETE FROM audit WHERE seq = 3; UPDATE audit SET seq = seq - 1 WHERE seq > 3',
+      3,
+    ],
+  ] as const)
+    test(`a row that was ${name} is found`, async () => {
+      const observer = await start();
+      for (let i = 0; i < 6; i++) await observer.record(record({ level: 'admin', outcome: 'tool.failed' }));
+      const other = new DatabaseSync(home.stateDb);
+      other.exec(sql);
+      other.close();
+      const { ok, brokenAt: found } = await observer.verifyAudit();
+      assert.equal(ok, false);
+      assert.equal(found, brokenAt);
+    });
+
+  test('polls are counted, one row a minute', async () => {
+    const observer = await start();
+    for (let i = 0; i < 50; i++) await observer.record(record({ name: 'session_events', pack: 'session.events' }));
+    await observer.record(record({ name: 'project_list', pack: 'project.list' }));
+    await stop(observer);
+    const rows = await (await start()).auditRows({ limit: 10 });
+    assert.deepEqual(rows.map((row) => [row['tool'], row['calls']]).sort(), [
+      ['project_list', 1],
+      ['session_events', 50],
+    ]);
+  });
+
+  test('rows are answered newest first, filtered and paged', async () => {
+    const observer = await start();
+    for (let i = 0; i < 5; i++)
+      await observer.record(record({ name: i % 2 ? 'demo_foo' : 'demo_bar', tokenId: `tok_${i}` }));
+    const all = await observer.auditRows({ limit: 3 });
+    assert.deepEqual(
+      all.map((row) => row['token_id']),
+      ['tok_4', 'tok_3', 'tok_2'],
+    );
+    const next = await observer.auditRows({ limit: 3, before: Number(all.at(-1)?.['seq']) });
+    assert.deepEqual(
+      next.map((row) => row['token_id']),
+      ['tok_1', 'tok_0'],
+    );
+    assert.equal((await observer.auditRows({ limit: 9, tool: 'demo_foo' })).length, 2);
+    assert.equal((await observer.auditRows({ limit: 9, tokenId: 'tok_0' })).length, 1);
+  });
+
+  test('a killed process loses no write that was answered', { timeout: 20_000 }, async () => {
+    const child = fork(join(import.meta.dirname, 'fixtures', 'audit-writer.ts'), [folder], {
+      stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+    });
+    let acknowledged = 0;
+    child.on('message', () => acknowledged++);
+    await until(() => acknowledged >= 30, 15_000);
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+    const { ok, rows } = await (await start()).verifyAudit();
+    assert.ok(ok);
+    assert.ok(rows >= acknowledged, `${rows} rows for ${acknowledged} answers`);
+  });
+});
+
+describe('log', () => {
+  test('is JSON lines with time, level, span, status, duration and request', async () => {
+    const observer = await start();
+    await observer.record(record({ requestId: 'req_x', outcome: 'tool.failed' }));
+    await observer.span('ot.result', { handle: 'h1' }, async (fields) => void (fields['limit'] = 5));
+    await assert.rejects(observer.span('ot.tools', {}, () => Promise.reject(fail('tool.not_found', { ref: 'x' }))));
+    observer.log.error({ err: new Error('outer', { cause: new Error('inner') }) }, 'oops');
+    await stop(observer);
+    const [call, span, failed, error] = await lines();
+    assert.match(String(call?.['time']), /^\d{4}-\d\d-\d\dT.*Z$/);
+    const { time: _, ...rest } = call ?? {};
+    assert.deepEqual(rest, {
+      level: 'info',
+      span: 'demo.foo',
+      status: 'error',
+      code: 'tool.failed',
+      durationMs: 10,
+      requestId: 'req_x',
+      tool: 'demo_foo',
+      door: 'rest',
+      tokenId: 'tok_1',
+    });
+    assert.deepEqual(
+      [span?.['span'], span?.['status'], span?.['handle'], span?.['limit'], typeof span?.['durationMs']],
+      ['ot.result', 'ok', 'h1', 5, 'number'],
+    );
+    assert.deepEqual([failed?.['span'], failed?.['status'], failed?.['code']], ['ot.tools', 'error', 'tool.not_found']);
+    assert.match(JSON.stringify(error?.['err']), /inner/);
+  });
+
+  test('every line passes the redactor', async () => {
+    const observer = await start();
+    observer.setRedactor((line) => line.replaceAll('s3cret-value', '[hidden]'));
+    observer.log.info({ header: 's3cret-value' }, 'with s3cret-value inside');
+    await stop(observer);
+    const text = await readFile(join(home.logs, 'server.log'), 'utf8');
+    assert.ok(!text.includes('s3cret-value') && text.includes('[hidden]'));
+  });
+
+  test('levels below the chosen one are left out', async () => {
+    const observer = await start({}, 'warn');
+    observer.log.info({}, 'quiet');
+    observer.log.warn({}, 'loud');
+    await stop(observer);
+    assert.deepEqual(
+      (await lines()).map((line) => line['msg']),
+      ['loud'],
+    );
+  });
+
+  test('a full file is moved aside and a limited number is kept', async () => {
+    const path = join(folder, 'small.log');
+    for (let round = 0; round < 8; round++) {
+      const file = new LogFile(path, 500);
+      for (let i = 0; i < 20; i++) file.write(`${JSON.stringify({ round, i, filler: 'x'.repeat(40) })}\n`);
+      await file.close();
+    }
+    const names = (await readdir(folder)).filter((name) => name.startsWith('small.log')).sort();
+    assert.deepEqual(names, ['small.log', 'small.log.1', 'small.log.2', 'small.log.3', 'small.log.4', 'small.log.5']);
+  });
+});
+
+describe('metrics', () => {
+  test('are text for Prometheus with calls by tool and outcome', async () => {
+    const observer = await start();
+    await observer.record(record());
+    await observer.record(record({ outcome: 'tool.timeout' }));
+    const text = await observer.metricsText();
+    assert.match(text, /oubliette_calls_total\{tool="demo_foo",outcome="ok",door="rest"\} 1/);
+    assert.match(text, /oubliette_calls_total\{tool="demo_foo",outcome="tool.timeout",door="rest"\} 1/);
+    assert.match(text, /nodejs_eventloop_lag_p99_seconds/);
+  });
+});

@@ -1,0 +1,174 @@
+import type { BuiltInBundle } from '../schema/index.ts';
+import type { Observer, StatsQuery } from './observer.ts';
+
+const dayMs = 24 * 3600_000;
+const bucketMs: Record<StatsQuery['period'], number> = { day: 3600_000, week: 6 * 3600_000, month: dayMs, all: dayMs };
+const period = {
+  type: 'string',
+  enum: ['day', 'week', 'month', 'all'],
+  default: 'day',
+  description: 'How far back to look.',
+};
+const tool = { type: 'string', description: 'Only this tool: demo.foo or demo_foo.' };
+const limit = { type: 'integer', minimum: 1, maximum: 1000, default: 100, description: 'At most this many rows.' };
+
+/** `stats_*`: what the statistics page and the console show. */
+export function statsTools(observer: Observer): BuiltInBundle {
+  return {
+    slug: 'stats',
+    displayName: 'Statistics',
+    description: 'Figures about all calls: how many, how fast, how many failed.',
+    isOwn: true,
+    tools: [
+      {
+        slug: 'overview',
+        description: 'Totals, a series for charts, and the same figures by tool, token or project.',
+        level: 'admin',
+        argSchema: {
+          type: 'object',
+          properties: {
+            period,
+            tool,
+            by: {
+              type: 'string',
+              enum: ['tool', 'token', 'project'],
+              default: 'tool',
+              description: 'What to group by.',
+            },
+          },
+          additionalProperties: false,
+        },
+        returns:
+          '{total_calls, success_rate, error_count, avg_duration_ms, tokens_saved, tokens_spent, result_bytes, bucket_ms, series, groups}',
+        example: 'stats.overview(period="week", by="tool")',
+        run: (args: { period: StatsQuery['period']; by: 'tool' | 'token' | 'project'; tool?: string }) =>
+          overview(observer, args),
+      },
+      {
+        slug: 'calls',
+        description: 'Single calls with their time, duration and outcome, newest first.',
+        level: 'admin',
+        argSchema: {
+          type: 'object',
+          properties: {
+            since: { type: 'string', format: 'date-time', description: 'Only calls that began at or after this time.' },
+            tool,
+            limit,
+          },
+          additionalProperties: false,
+        },
+        returns: '{calls: [{request_id, parent, at, tool, duration_ms, outcome, result_bytes}]}',
+        example: 'stats.calls(limit=20)',
+        run: async ({ since, tool: name, limit: most }: { since?: string; tool?: string; limit: number }) => {
+          const rows = await observer.auditRows({
+            limit: most,
+            ...(since !== undefined && { since: new Date(since).toISOString() }),
+            ...(name !== undefined && { tool: name.replaceAll('.', '_') }),
+          });
+          return {
+            calls: rows.map(({ request_id, parent, at, tool: called, duration_ms, outcome, result_bytes, calls }) => ({
+              request_id,
+              parent,
+              at,
+              tool: called,
+              duration_ms,
+              outcome,
+              result_bytes,
+              calls,
+            })),
+          };
+        },
+      },
+    ],
+  };
+}
+
+async function overview(
+  observer: Observer,
+  { period: since, by, tool: name }: { period: StatsQuery['period']; by: 'tool' | 'token' | 'project'; tool?: string },
+): Promise<object> {
+  const query: StatsQuery = { period: since, ...(name !== undefined && { tool: name }) };
+  const [stats, series, groups] = await Promise.all([
+    observer.stats(query),
+    observer.series({ ...query, bucketMs: bucketMs[since] }),
+    observer.groups(query, by),
+  ]);
+  const total = (field: 'tokensSpent' | 'resultBytes'): number => series.reduce((sum, point) => sum + point[field], 0);
+  return {
+    total_calls: stats.total_calls,
+    // As a share of one, which is what charts and formats of numbers work with.
+    success_rate: stats.success_rate / 100,
+    error_count: stats.error_count,
+    avg_duration_ms: stats.avg_duration_ms,
+    tokens_saved: stats.context_saved,
+    tokens_spent: total('tokensSpent'),
+    result_bytes: total('resultBytes'),
+    bucket_ms: bucketMs[since],
+    series: series.map((point) => ({
+      at: point.at,
+      calls: point.calls,
+      failures: point.failures,
+      p50_ms: point.p50Ms,
+      p95_ms: point.p95Ms,
+      tokens_saved: point.tokensSaved,
+      tokens_spent: point.tokensSpent,
+      result_bytes: point.resultBytes,
+    })),
+    groups,
+  };
+}
+
+/** `audit_*`: the sealed record of every call. */
+export function auditTools(observer: Observer): BuiltInBundle {
+  return {
+    slug: 'audit',
+    displayName: 'Audit',
+    description: 'The record of every call, sealed row by row.',
+    isOwn: true,
+    tools: [
+      {
+        slug: 'list',
+        description: 'Rows of the audit, newest first. Arguments appear only as a keyed hash.',
+        level: 'admin',
+        argSchema: {
+          type: 'object',
+          properties: {
+            limit,
+            page_token: {
+              type: 'string',
+              pattern: '^[0-9]{1,15}$',
+              description: 'next_page_token of an earlier answer, to go on behind it.',
+            },
+            tool: { type: 'string', description: 'Only calls of this tool, by its name: demo_foo.' },
+            token_id: { type: 'string', description: 'Only calls with this token: tok_...' },
+          },
+          additionalProperties: false,
+        },
+        returns: '{rows: [...], next_page_token?}',
+        example: 'audit.list(limit=20)',
+        run: async (args: { limit: number; page_token?: string; tool?: string; token_id?: string }) => {
+          const rows = await observer.auditRows({
+            limit: args.limit,
+            ...(args.page_token !== undefined && { before: Number(args.page_token) }),
+            ...(args.tool !== undefined && { tool: args.tool }),
+            ...(args.token_id !== undefined && { tokenId: args.token_id }),
+          });
+          const last = rows.at(-1);
+          return { rows, ...(rows.length === args.limit && last && { next_page_token: String(last['seq']) }) };
+        },
+      },
+      {
+        slug: 'verify',
+        description: 'Checks that no row of the audit was changed, removed or slipped in.',
+        level: 'admin',
+        argSchema: { type: 'object', properties: {}, additionalProperties: false },
+        returns: '{ok, rows, broken_at?}',
+        example: 'audit.verify()',
+        run: async () => {
+          const { ok, rows, brokenAt } = await observer.verifyAudit();
+          return { ok, rows, ...(brokenAt !== undefined && { broken_at: brokenAt }) };
+        },
+      },
+    ],
+  };
+}

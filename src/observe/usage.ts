@@ -1,0 +1,151 @@
+import type { CallRecord } from '../schema/index.ts';
+import type { Database } from '../store/index.ts';
+import { Behind } from './behind.ts';
+import { bucketOf, count, fromText, merge, quantile, toText, type Histogram } from './histogram.ts';
+import type { Usage } from './observer.ts';
+
+const writeAfterMs = 300;
+const lookEveryMs = 1000;
+
+interface Counts {
+  calls: number;
+  failures: number;
+  lastCalledAt: string;
+  durations: Histogram;
+}
+
+interface Row {
+  tool_id: string;
+  calls: number;
+  failures: number;
+  last_called_at: string;
+  durations: string;
+  revision: number;
+}
+
+/**
+ * How often each tool was called. Reading is a look into memory; what is new goes to disk in batches, added up
+ * there, so that several processes count together. Each looks every second for what the others wrote.
+ */
+export class UsageCounters {
+  readonly #db: Database;
+  readonly #stored = new Map<string, Counts>();
+  readonly #behind: Behind;
+  readonly #looking: NodeJS.Timeout;
+  #fresh = new Map<string, Counts>();
+  /** On their way to disk. */
+  #flying: ReadonlyMap<string, Counts> = new Map();
+  #revision = 0;
+
+  private constructor(db: Database, onError: (error: unknown) => void) {
+    this.#db = db;
+    this.#behind = new Behind(writeAfterMs, () => this.#write(), onError);
+    this.#looking = setInterval(() => this.#look(), lookEveryMs).unref();
+  }
+
+  static async open(db: Database, onError: (error: unknown) => void): Promise<UsageCounters> {
+    await db.migrate('usage', [
+      `CREATE TABLE usage (tool_id TEXT PRIMARY KEY, calls INTEGER NOT NULL, failures INTEGER NOT NULL,
+         last_called_at TEXT NOT NULL, durations TEXT NOT NULL, revision INTEGER NOT NULL) STRICT;
+       CREATE INDEX usage_revision ON usage (revision);`,
+    ]);
+    const counters = new UsageCounters(db, onError);
+    counters.#look();
+    return counters;
+  }
+
+  add(record: CallRecord): void {
+    const counts = this.#fresh.get(record.toolId) ?? { calls: 0, failures: 0, lastCalledAt: '', durations: new Map() };
+    counts.calls++;
+    if (record.outcome !== 'ok') counts.failures++;
+    if (record.at > counts.lastCalledAt) counts.lastCalledAt = record.at;
+    count(counts.durations, bucketOf(record.durationMs));
+    this.#fresh.set(record.toolId, counts);
+    this.#behind.soon();
+  }
+
+  of(toolId: string): Usage {
+    let sum = this.#stored.get(toolId);
+    for (const more of [this.#flying.get(toolId), this.#fresh.get(toolId)]) if (more) sum = added(sum, more);
+    if (!sum) return { callCount: 0, failureCount: 0 };
+    return {
+      callCount: sum.calls,
+      failureCount: sum.failures,
+      lastCalledAt: sum.lastCalledAt,
+      p50Ms: quantile(sum.durations, 0.5),
+    };
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#looking);
+    await this.#behind.flush();
+  }
+
+  async #write(): Promise<void> {
+    if (this.#fresh.size === 0) return;
+    const taken = this.#fresh;
+    this.#flying = taken;
+    this.#fresh = new Map();
+    try {
+      const sums = await this.#db.write((db) => addUp(db, taken));
+      for (const [toolId, counts] of sums) this.#stored.set(toolId, counts);
+    } catch (error) {
+      for (const [toolId, counts] of taken) this.#fresh.set(toolId, added(this.#fresh.get(toolId), counts));
+      this.#behind.soon();
+      throw error;
+    } finally {
+      this.#flying = new Map();
+    }
+  }
+
+  /** Takes over what was written since the last look, by whomever. */
+  #look(): void {
+    try {
+      for (const row of this.#db.all<Row>('SELECT * FROM usage WHERE revision > ? ORDER BY revision', this.#revision)) {
+        this.#revision = row.revision;
+        this.#stored.set(row.tool_id, countsOf(row));
+      }
+    } catch {
+      // Busy or closing: the next look is a second away.
+    }
+  }
+}
+
+/** Adds to what is stored, whoever stored it, and answers the sums. */
+function addUp(db: Database, taken: ReadonlyMap<string, Counts>): Map<string, Counts> {
+  let revision = db.get<{ revision: number | null }>('SELECT max(revision) AS revision FROM usage')?.revision ?? 0;
+  const sums = new Map<string, Counts>();
+  for (const [toolId, counts] of taken) {
+    const row = db.get<Row>('SELECT * FROM usage WHERE tool_id = ?', toolId);
+    const sum = added(row && countsOf(row), counts);
+    sums.set(toolId, sum);
+    db.run(
+      'INSERT OR REPLACE INTO usage VALUES (?, ?, ?, ?, ?, ?)',
+      toolId,
+      sum.calls,
+      sum.failures,
+      sum.lastCalledAt,
+      toText(sum.durations),
+      ++revision,
+    );
+  }
+  return sums;
+}
+
+function countsOf(row: Row): Counts {
+  return {
+    calls: row.calls,
+    failures: row.failures,
+    lastCalledAt: row.last_called_at,
+    durations: fromText(row.durations),
+  };
+}
+
+function added(old: Counts | undefined, more: Counts): Counts {
+  return {
+    calls: (old?.calls ?? 0) + more.calls,
+    failures: (old?.failures ?? 0) + more.failures,
+    lastCalledAt: old && old.lastCalledAt > more.lastCalledAt ? old.lastCalledAt : more.lastCalledAt,
+    durations: merge(merge(new Map(), old?.durations ?? new Map()), more.durations),
+  };
+}
