@@ -1,7 +1,7 @@
 import type { CallRecord } from '../schema/index.ts';
 import type { Database } from '../store/index.ts';
 import { Behind } from './behind.ts';
-import { bucketOf, count, fromText, merge, quantile, toText, type Histogram } from './histogram.ts';
+import { bucketOf, fromText, merge, quantile, toText, type Histogram } from './histogram.ts';
 import type { Reach, Series, Stats, StatsQuery, ToolStats } from './observer.ts';
 
 const writeAfterMs = 500;
