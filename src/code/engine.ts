@@ -38,8 +38,8 @@ export interface ProgramRequest {
   deadline?: number;
   /** By default the engine's; Infinity where the world counts calls itself. */
   maxCalls?: number;
-  /** A value whose JSON is longer comes as `large`; by default everything comes as `json`. */
-  inlineBytes?: number;
+  /** A value whose JSON is longer comes as `large`; by default everything comes as `json`. Asked anew after every call. */
+  inlineBytes?: () => number;
   signal?: AbortSignal;
 }
 

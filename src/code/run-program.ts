@@ -125,7 +125,7 @@ class RunningProgram {
 
   async run(code: string): Promise<Frame<Final>> {
     const { timeoutMs, maxMemoryMb, maxRecursion = 200 } = this.#limits;
-    const inlineBytes = this.#request.inlineBytes ?? Number.MAX_SAFE_INTEGER;
+    const inlineBytes = this.#request.inlineBytes ?? ((): number => Number.MAX_SAFE_INTEGER);
     const inputs =
       this.#request.inputs &&
       Object.fromEntries(Object.entries(this.#request.inputs).map(([name, value]) => [name, jsonText(value)]));
@@ -142,7 +142,7 @@ class RunningProgram {
       ...(inputs ? { inputs } : {}),
       limits,
       maxPrintBytes,
-      inlineBytes,
+      inlineBytes: inlineBytes(),
     };
     let snapshot: Buffer | undefined;
     for (;;) {
@@ -163,7 +163,7 @@ class RunningProgram {
         ...this.#lookup(),
         ...answerFields(answer),
         maxPrintBytes: maxPrintBytes - this.#printedBytes,
-        inlineBytes,
+        inlineBytes: inlineBytes(),
       };
     }
   }

@@ -1,6 +1,7 @@
 import { functionInfo, type Answer, type FunctionInfo, type Pack, type World } from '../../code/index.ts';
 import {
   Failure,
+  functionName,
   type Actor,
   type Budget,
   type Call,
@@ -17,7 +18,11 @@ export interface ProgramNotes {
   foreign: Set<string>;
   /** Answers of `ot.*` as JSON text: where one of them is the program's answer it is shown as YAML. */
   introspection: Set<string>;
+  /** Those of them that came from a stored result: they are never stored again. */
+  fromStore: Set<string>;
 }
+
+export const newNotes = (): ProgramNotes => ({ foreign: new Set(), introspection: new Set(), fromStore: new Set() });
 
 export interface WorldDeps {
   directory: Directory;
@@ -72,7 +77,8 @@ function packOf(directory: Directory, entry: PackEntry): Pack {
   return {
     name: entry.name,
     names: () => entry.functions,
-    async find(fn) {
+    async find(written) {
+      const fn = functionName(written);
       const view = await directory.tool(entry, fn);
       return view && infoOf(view, `${entry.name}.${fn}`);
     },
@@ -91,7 +97,7 @@ export function infoOf(view: ToolView, fullName: string): FunctionInfo {
 
 async function toolOf(directory: Directory, actor: Actor, pack: string, fn: string): Promise<ToolView | undefined> {
   const entry = directory.pack(actor, pack);
-  return entry && directory.tool(entry, fn);
+  return entry && directory.tool(entry, functionName(fn));
 }
 
 /** Calls are counted by the gate on the budget that all programs of one call share; each level down has one less below it. */
@@ -110,8 +116,10 @@ function innerBudget(budget: Budget): Budget {
 
 function take(notes: ProgramNotes, pack: string, view: ToolView, outcome: Outcome): void {
   if (view.type === 'mcp' || view.type === 'http') notes.foreign.add(pack);
-  if (view.isBuiltIn && view.bundleSlug === 'ot' && outcome.ok && typeof outcome.value === 'object')
-    notes.introspection.add(JSON.stringify(outcome.value));
+  if (!view.isBuiltIn || view.bundleSlug !== 'ot' || !outcome.ok || typeof outcome.value !== 'object') return;
+  const json = JSON.stringify(outcome.value);
+  notes.introspection.add(json);
+  if (view.slug === 'result') notes.fromStore.add(json);
 }
 
 function answerOf(outcome: Outcome): Answer {

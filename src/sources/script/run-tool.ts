@@ -8,7 +8,7 @@ import {
   type Call,
   type ToolResult,
 } from '../../schema/index.ts';
-import { catalogWorld, type ProgramNotes, type WorldDeps } from './catalog-world.ts';
+import { catalogWorld, newNotes, type WorldDeps } from './catalog-world.ts';
 import { keepText, type KeepDeps } from './keep-large.ts';
 import { answerText, withPrinted } from './run-answer.ts';
 
@@ -19,6 +19,8 @@ export interface RunDeps extends WorldDeps, KeepDeps {
 const totalMs = 600_000;
 const maxNesting = 8;
 const maxAnswerBytes = 4 * 1024 * 1024;
+/** As much as `ot.result` answers at once, escapes included. */
+const maxStoredAnswerBytes = 16 * 1024 * 1024;
 const shownPrintLength = 4000;
 
 /** Code mode: one tool behind which all others are called as code. */
@@ -56,7 +58,7 @@ export function codeTools(deps: RunDeps): BuiltInBundle {
 
 async function run(deps: RunDeps, code: string, call: Call): Promise<ToolResult> {
   const { actor } = call;
-  const notes: ProgramNotes = { foreign: new Set(), introspection: new Set() };
+  const notes = newNotes();
   const budget: Budget = call.budget ?? newBudget(deps);
   const inlineBytes = inlineLimit(deps, call);
   const outcome = await deps.engine.run({
@@ -65,7 +67,7 @@ async function run(deps: RunDeps, code: string, call: Call): Promise<ToolResult>
     world: catalogWorld(deps, call, budget, notes),
     deadline: budget.deadline,
     maxCalls: Infinity,
-    inlineBytes,
+    inlineBytes: () => (notes.fromStore.size > 0 ? maxStoredAnswerBytes : inlineBytes),
     signal: call.signal,
   });
   const meta = notes.foreign.size > 0 ? { meta: { 'oubliette/foreign': [...notes.foreign].sort() } } : {};
@@ -75,7 +77,7 @@ async function run(deps: RunDeps, code: string, call: Call): Promise<ToolResult>
     return kept(await keepText(deps, actor, text, outcome.large.shape), meta);
   }
   const text = answerText(outcome, notes.introspection);
-  if (Buffer.byteLength(text) > inlineBytes)
+  if (Buffer.byteLength(text) > inlineBytes && !notes.fromStore.has(outcome.json))
     return kept(await keepText(deps, actor, text, `text of ${text.length} characters`), meta);
   return toolResult({ value: text, content: [{ type: 'text', text }], ...meta });
 }

@@ -1,6 +1,6 @@
 import { neededFunctions } from '../../code/index.ts';
 import { fail, isObject, type Actor, type Source, type Tool } from '../../schema/index.ts';
-import { catalogWorld, lookups, type ProgramNotes } from './catalog-world.ts';
+import { catalogWorld, lookups, newNotes } from './catalog-world.ts';
 import { newBudget, type RunDeps } from './run-tool.ts';
 
 /** Looks at the whole catalog when a script is stored; what it may call is decided anew for whoever runs it. */
@@ -37,7 +37,7 @@ export function scriptSource(deps: Omit<RunDeps, 'results'>): Source {
     level: (tool) => tool.access ?? 'write',
 
     async run(tool, args, call) {
-      const notes: ProgramNotes = { foreign: new Set(), introspection: new Set() };
+      const notes = newNotes();
       const budget = call.budget ?? newBudget(deps);
       const outcome = await engine.run({
         code: codeOf(tool),

@@ -1,0 +1,153 @@
+import { after, before, test } from 'node:test';
+import assert from 'node:assert/strict';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { parse } from 'yaml';
+import { until } from '../kit/until.ts';
+import { config, otServer, type OtServer } from './bench-server.ts';
+
+let server: OtServer;
+let client: Client;
+let handle: string;
+
+interface Kept {
+  handle: string;
+  total_lines: number;
+  size_bytes: number;
+  shape: string;
+  preview: string;
+  query: string;
+}
+
+before(async () => {
+  server = await otServer();
+  client = await connect(server.token);
+  handle = (await kept(`"\\n".join([f"line {i}" + (" Error here" if i % 10 == 0 else " fine " + "x" * 120) for i in range(1, 501)] + ["configuration"])`)).handle;
+});
+after(async () => {
+  await client.close();
+  await server.remove();
+});
+
+async function connect(token: string): Promise<Client> {
+  const made = new Client({ name: 'test', version: '1' });
+  await made.connect(new StreamableHTTPClientTransport(new URL(`${server.url}/mcp/run`), { requestInit: { headers: { authorization: `Bearer ${token}` } } }));
+  return made;
+}
+
+async function text(code: string, who = client): Promise<string> {
+  const { content, isError } = await who.callTool({ name: 'run', arguments: { code } });
+  const [block] = content as { type: string; text: string }[];
+  if (isError) throw new Error(block!.text);
+  return block!.text;
+}
+const kept = async (code: string): Promise<Kept> => JSON.parse(await text(code));
+const lines = async (query: string): Promise<any> => parse(await text(`ot.result(handle="${handle}"${query})`));
+
+test('a large answer over MCP is stored and answered as a handle with a bounded preview', async () => {
+  const answer = await kept('[{"id": i, "name": "n" * 50} for i in range(2000)]');
+  assert.deepEqual(Object.keys(answer), ['handle', 'total_lines', 'size_bytes', 'shape', 'preview', 'query']);
+  assert.match(answer.handle, /^[0-9a-f]{32}$/);
+  assert.equal(answer.shape, 'list of 2000 dict(id, name)');
+  assert.ok(answer.preview.split('\n').length <= 10 && Buffer.byteLength(answer.preview) <= 2000);
+  assert.equal(answer.query, `ot.result(handle='${answer.handle}', offset=1, limit=50)`);
+  assert.equal(answer.total_lines, 2000 * 4 + 2, 'JSON is cut into lines after it was indented');
+  assert.deepEqual(parse(await text(answer.query)).lines.slice(0, 4), ['[', '  {', '    "id": 0,', '    "name": "' + 'n'.repeat(50) + '"']);
+});
+
+test('by default the first hundred lines are answered', async () => {
+  const answer = await lines('');
+  assert.equal(answer.lines.length, 100);
+  assert.ok(answer.lines[0].startsWith('line 1 ') && answer.lines[99].startsWith('line 100 '));
+});
+
+test('offset and limit choose the lines', async () => {
+  const answer = await lines(', offset=101, limit=50');
+  assert.ok(answer.lines[0].startsWith('line 101 ') && answer.lines.at(-1).startsWith('line 150 '));
+  assert.equal(answer.returned, 50);
+});
+
+test('a search keeps matching lines, in any case, and offset and limit count those', async () => {
+  const answer = await lines(', search="error", offset=2, limit=3');
+  assert.deepEqual(answer.lines, ['line 20 Error here', 'line 30 Error here', 'line 40 Error here']);
+  assert.equal(answer.matched_lines, 50);
+  assert.equal(answer.total_lines, 501);
+  assert.equal((await lines(', search="^line 5[0-3] "')).returned, 4);
+});
+
+test('a fuzzy search finds similar lines, best first', async () => {
+  const answer = await lines(', search="config", fuzzy=True');
+  assert.equal(answer.lines[0], 'configuration');
+  assert.equal((await lines(', search="configuartion", fuzzy=True')).lines[0], 'configuration');
+});
+
+test('an unknown handle is answered as text, and the program goes on', async () => {
+  assert.match(await text('ot.result(handle="nonexistent")'), /handle 'nonexistent' not found/);
+  assert.match(await text('ot.result(handle="../../state.db")'), /not found/);
+});
+
+test('an expired result says so', async () => {
+  await writeFile(join(server.home, 'config.yaml'), `${config}\noutput: { resultTtlSeconds: 1 }\n`);
+  await server.call('ot_reload');
+  const short = await kept('"x\\n" * 60000');
+  await until(async () => (await text(`ot.result(handle="${short.handle}")`)).includes('has expired'));
+  await writeFile(join(server.home, 'config.yaml'), config);
+  await server.call('ot_reload');
+});
+
+test('the answer tells lines, total, returned, offset and whether there is more', async () => {
+  const { lines: _, ...answer } = await lines(', offset=490, limit=5');
+  assert.deepEqual(answer, { total_lines: 501, returned: 5, offset: 490, has_more: true });
+  assert.equal((await lines(', offset=500, limit=5')).has_more, false);
+  assert.deepEqual((await lines(', offset=9000')).lines, []);
+});
+
+test('offset 1 is the first line', async () => {
+  assert.ok((await lines(', offset=1, limit=1')).lines[0].startsWith('line 1 '));
+});
+
+test('an offset below 1 raises ValueError', async () => {
+  await assert.rejects(lines(', offset=0'), /ValueError: offset must be >= 1 \(1-indexed\), got 0/);
+  assert.equal(await text('try:\n    ot.result(handle="x", offset=0)\nexcept ValueError as e:\n    said = str(e)\nsaid'), 'offset must be >= 1 (1-indexed), got 0');
+});
+
+test('a limit below 1 raises ValueError', async () => {
+  await assert.rejects(lines(', limit=0'), /ValueError: limit must be >= 1, got 0/);
+});
+
+test('a bad pattern raises ValueError; one built to hang does not hang', async () => {
+  await assert.rejects(lines(', search="("'), /ValueError: Invalid search pattern: /);
+  const startedAt = Date.now();
+  await lines(', search="(x+x+)+y"');
+  assert.ok(Date.now() - startedAt < 3000);
+});
+
+test('a result belongs to the token that made it', async () => {
+  const other = await connect(await server.tokenFor('admin'));
+  assert.match(await text(`ot.result(handle="${handle}")`, other), /not found/);
+  await other.close();
+});
+
+test('the answer of ot.result is never stored again', async () => {
+  const big = await kept('"\\n".join(["y" * 1000] * 200)');
+  const answer = parse(await text(`ot.result(handle="${big.handle}", limit=200)`));
+  assert.equal(answer.returned, 200);
+});
+
+test('a large answer of any other tool becomes a handle too', async () => {
+  const bundle = new Client({ name: 'test', version: '1' });
+  await bundle.connect(new StreamableHTTPClientTransport(new URL(`${server.url}/mcp/b/brave`), { requestInit: { headers: { authorization: `Bearer ${server.token}` } } }));
+  const { content } = await bundle.callTool({ name: 'search', arguments: { query: 'q'.repeat(60_000) } });
+  const answer = JSON.parse((content as { text: string }[])[0]!.text) as Kept;
+  assert.equal(answer.shape, 'dict(query, count)');
+  assert.match(await text(`ot.result(handle="${answer.handle}", limit=1)`), /lines: \["\{"\]/);
+  await bundle.close();
+});
+
+test('REST gets the whole answer up to 4 MiB, then a handle', async () => {
+  assert.equal((await server.run('"z" * 3000000')).length, 3_000_000);
+  const answer = (await server.call('run', { code: '"z" * 5000000' })).value as Kept;
+  assert.equal(answer.size_bytes, 5_000_000);
+  assert.match(await server.run(`ot.result(handle="${answer.handle}")["total_lines"]`), /^1$/);
+});
