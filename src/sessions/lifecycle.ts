@@ -196,7 +196,8 @@ export function lifecycle(ports: SessionPorts): Lifecycle {
         const reason = 'the sandbox was lost while the server was away';
         run(mine, row, new Conversation(mine.box, agent.driver, state, row.spool_offset), {
           onOver: (ending) => {
-            if (isRunning) return void finish(row.id, ending);
+            // A sandbox that dies before its supervisor is heard of was lost while we were away.
+            if (isRunning && (mine.box?.link.heardAt ?? 0) > 0) return void finish(row.id, ending);
             void abandon(row.id, mine).then(() => revive(row.id, reason));
           },
         });

@@ -1,0 +1,113 @@
+import assert from 'node:assert/strict';
+import { readdir } from 'node:fs/promises';
+import { afterEach, beforeEach, describe, test } from 'node:test';
+import type { SessionEvent } from '../../src/schema/index.ts';
+import { until } from '../kit/until.ts';
+import { completion, isGapless, openRoom, owner, status, type Room } from './room.ts';
+
+let room: Room;
+beforeEach(async () => (room = await openRoom()));
+afterEach(() => room.close());
+
+const spawn = async (message: string, more: object = {}): Promise<string> =>
+  (await room.sessions.spawn(owner, { project_id: room.project.id, message, ...more })).session_id;
+const boxOf = async (id: string): Promise<string> => (await room.ports.tables.get(id))!.box!.id;
+const userMessage = (event: SessionEvent): boolean => event.type === 'message' && event.role === 'user';
+
+describe('after a restart of the server', () => {
+  test('a turn that was under way completes, with a log without gap or double', async () => {
+    const id = await spawn('wait 1500');
+    await room.until(id, userMessage);
+    const box = await boxOf(id);
+    room = await room.again('crash');
+    assert.equal(await boxOf(id), box);
+    const done = await room.until(id, completion(1));
+    assert.match(done.type === 'completion' ? done.text : '', /waited/);
+    await room.until(id, status('idle'));
+    const events = await room.events(id);
+    assert.ok(isGapless(events));
+    assert.deepEqual(events.filter((event) => event.type !== 'status').map((event) => event.type), ['message', 'message', 'completion']);
+    await room.sessions.message(owner, { session_id: id, message: 'say alive' });
+    assert.equal((await room.until(id, completion(2))).type, 'completion');
+    assert.equal(await boxOf(id), box);
+  });
+
+  test('what the agent said while no server was there is not lost', async () => {
+    const id = await spawn('wait 300');
+    await room.until(id, userMessage);
+    await room.sessions.message(owner, { session_id: id, message: 'say queued before' });
+    await room.sessions.stop();
+    await new Promise((resolve) => setTimeout(resolve, 600));
+    room = await room.again();
+    const done = await room.until(id, completion(2));
+    assert.equal(done.type === 'completion' && done.text, 'queued before');
+    assert.ok(isGapless(await room.events(id)));
+  });
+
+  test('a session whose sandbox is gone goes on in a new one, and its turn is over', async () => {
+    const id = await spawn('hang');
+    await room.until(id, userMessage);
+    const box = await boxOf(id);
+    await room.sessions.stop();
+    room.driver.kill(box);
+    room = await room.again();
+    const done = await room.until(id, completion(1));
+    assert.equal(done.type === 'completion' && done.stop_reason, 'interrupted');
+    await room.sessions.message(owner, { session_id: id, message: 'say back' });
+    assert.equal((await room.until(id, completion(2))).type, 'completion');
+    assert.notEqual(await boxOf(id), box);
+    assert.ok(isGapless(await room.events(id)));
+    assert.ok((await room.events(id)).some((event) => event.type === 'error' && event.code === 'sandbox.failed'));
+  });
+
+  test('an open permission request can still be answered, and reaches the agent', async () => {
+    const id = await spawn('ask', { permissions: 'ask' });
+    const request = await room.until(id, (event) => event.type === 'permission_request');
+    room = await room.again('crash');
+    assert.ok(request.type === 'permission_request');
+    await room.sessions.answer(owner, id, request.request_id, 'no');
+    const done = await room.until(id, completion(1));
+    assert.match(done.type === 'completion' ? done.text : '', /"optionId":"no"/);
+  });
+
+  test('a session that had not started yet starts', async () => {
+    const id = await spawn('say late');
+    room = await room.again('crash');
+    const done = await room.until(id, completion(1));
+    assert.equal(done.type === 'completion' && done.text, 'late');
+    assert.ok(isGapless(await room.events(id)));
+  });
+
+  test('sandboxes and folders that belong to nobody go', async () => {
+    const id = await spawn('say x');
+    await room.until(id, status('idle'));
+    await until(() => room.driver.running().length === 2);
+    const box = await boxOf(id);
+    const before = room.driver;
+    room = await room.again('crash');
+    await until(() => before.running().length === 1 && before.running()[0] === box);
+    assert.ok((await readdir(room.ports.runFolder)).length > 0);
+  });
+});
+
+describe('the warm pool', () => {
+  test('gives the next session of its kind a sandbox whose agent waits, and keeps others apart', async () => {
+    const first = await spawn('say cold');
+    await room.until(first, status('idle'));
+    await until(() => room.driver.running().length === 2);
+    const waiting = room.driver.running().find((box) => box !== undefined)!;
+    assert.ok(waiting);
+    await new Promise((resolve) => setTimeout(resolve, 600));
+    const [, slot] = room.driver.running();
+    const started = performance.now();
+    const second = await spawn('say warm');
+    await room.until(second, completion(1));
+    const warmMs = performance.now() - started;
+    assert.equal(await boxOf(second), slot);
+    assert.ok(warmMs < 250, `a warm session took ${warmMs} ms`);
+    assert.ok(isGapless(await room.events(second)));
+    const third = await spawn('say other', { permissions: 'deny' });
+    await room.until(third, completion(1));
+    assert.notEqual(await boxOf(third), slot);
+  });
+});
