@@ -22,6 +22,8 @@ export interface Exchange {
   notify(method: string, params: JsonObject): void;
   /** 2025 era: a request to the client on this exchange's stream. */
   ask?(method: string, params: unknown, signal: AbortSignal): Promise<unknown>;
+  /** 2026 era: an HTTP header of the request. */
+  header?(name: string): string | undefined;
   /** 2026 era: what the client brings back to an earlier question. */
   readonly retry?: { requestState?: unknown; inputResponses?: JsonObject };
   /** After a call that started or spoke to an agent session. */

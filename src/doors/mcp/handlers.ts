@@ -1,7 +1,7 @@
 import type { Gate } from '../../gate/index.ts';
 import type { Logger } from '../../observe/index.ts';
 import { Failure, isObject, type Actor, type ClientBehind, type Outcome } from '../../schema/index.ts';
-import { RpcError, rpcErrorKey } from '../../sources/mcp/index.ts';
+import { headerMismatch, mirroredParams, RpcError, rpcErrorKey } from '../../sources/mcp/index.ts';
 import { sendLog, sendProgress, type Exchange, type JsonObject } from './exchange.ts';
 import type { Listed, Menus } from './menu.ts';
 import type { Resources } from './resources.ts';
@@ -23,6 +23,7 @@ export interface HandlersDeps {
   log: Logger;
 }
 
+export const headerMismatchCode = -32020;
 const sessionTools = new Set(['session_message', 'session_spawn']);
 
 export function handlers({ gate, menus, resources, log }: HandlersDeps): Handlers {
@@ -70,6 +71,7 @@ export function handlers({ gate, menus, resources, log }: HandlersDeps): Handler
 
   const callTool: Handlers['callTool'] = async (exchange, params) => {
       const tool = await find(exchange.actor, exchange, String(params['name']));
+      if (exchange.header) demandMirrored(tool, params['arguments'], exchange.header);
       try {
         return await dispatch(exchange, tool, params['arguments'] ?? {});
       } catch (error) {
@@ -113,6 +115,13 @@ export function handlers({ gate, menus, resources, log }: HandlersDeps): Handler
 
 const mayAsk = ({ clientCapabilities: can }: Exchange): boolean =>
   can['elicitation'] !== undefined || can['sampling'] !== undefined || can['roots'] !== undefined;
+
+/** What a client mirrors in headers must be what it sends. */
+function demandMirrored(tool: Listed, args: unknown, header: (name: string) => string | undefined): void {
+  const mirrored = mirroredParams(tool.view.argSchema);
+  const mismatch = mirrored.length > 0 ? headerMismatch(mirrored, args, header) : undefined;
+  if (mismatch) throw new RpcError(headerMismatchCode, `Bad Request: the request headers and body disagree: ${mismatch.body}`, { mismatch });
+}
 
 function roundOf({ retry }: Exchange): NonNullable<ClientBehind['round']> {
   const { requestState, inputResponses } = retry ?? {};

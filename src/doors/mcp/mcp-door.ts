@@ -96,7 +96,7 @@ export async function mcpDoor(app: FastifyInstance, deps: McpDoorDeps): Promise<
     if (message === undefined) return acceptsBoth(seen) ? refuse(seen, 400, -32700, 'Parse error: Invalid JSON') : notAcceptable(seen);
     if (isObject(message) && deps.isThin !== false) {
       if (isThin(message, seen.given))
-        return serveThin({ message, actor: seen.actor, menu: seen.menu, response: seen.response, headers: seen.headers, handlers, serverInfo });
+        return serveThin({ message, actor: seen.actor, menu: seen.menu, given: seen.given, response: seen.response, headers: seen.headers, handlers, serverInfo });
       if (isPlainLegacy(message, seen.given)) return postLegacy(seen, [message as Incoming]);
     }
     const kind = classifyInboundRequest({

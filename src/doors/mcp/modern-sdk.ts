@@ -113,7 +113,7 @@ function listenedUris(body: JsonObject): string[] {
   return Array.isArray(uris) ? uris.filter((uri) => typeof uri === 'string').slice(0, 100) : [];
 }
 
-function exchangeOf({ mcpReq }: ServerContext, actor: Actor, menu: Menu): Exchange {
+function exchangeOf({ mcpReq, http }: ServerContext, actor: Actor, menu: Menu): Exchange {
   const envelope = (mcpReq.envelope ?? {}) as JsonObject;
   const logLevel = envelope[`${prefix}logLevel`];
   const token = mcpReq._meta?.progressToken;
@@ -126,6 +126,7 @@ function exchangeOf({ mcpReq }: ServerContext, actor: Actor, menu: Menu): Exchan
     ...(token !== undefined && { progressToken: token as RequestId }),
     ...(typeof logLevel === 'string' && { logLevel }),
     notify: (method, params) => void mcpReq.notify({ method, params } as Parameters<typeof mcpReq.notify>[0]).catch(() => {}),
+    header: (name) => http?.req?.headers.get(name) ?? undefined,
     retry: { requestState: mcpReq.requestState(), inputResponses: mcpReq.inputResponses as JsonObject | undefined },
   };
 }

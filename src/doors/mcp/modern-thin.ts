@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import { isObject, type Actor } from '../../schema/index.ts';
 import type { ClientCapabilities, Exchange, JsonObject, RequestId } from './exchange.ts';
-import type { Handlers } from './handlers.ts';
+import { headerMismatchCode, type Handlers } from './handlers.ts';
 import { isHot, rpcError, type Incoming } from './legacy-session.ts';
 import type { Menu } from './menu.ts';
 import { Outlet, sendJson } from './outlet.ts';
@@ -9,7 +9,7 @@ import { Outlet, sendJson } from './outlet.ts';
 const prefix = 'io.modelcontextprotocol/';
 export const versionKey = `${prefix}protocolVersion`;
 const revision = '2026-07-28';
-/** The one error of a handler that has an HTTP status of its own. */
+/** With a mismatch of headers, the only error of a handler that has an HTTP status of its own. */
 const missingCapability = -32021;
 const logLevels = new Set(['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency']);
 
@@ -31,6 +31,7 @@ export interface ThinRequest {
   message: Incoming;
   actor: Actor;
   menu: Menu;
+  given: IncomingHttpHeaders;
   response: ServerResponse;
   headers: OutgoingHttpHeaders;
   handlers: Handlers;
@@ -38,7 +39,7 @@ export interface ThinRequest {
 }
 
 /** One JSON body, or an event stream as soon as there is something to say before the answer. */
-export async function serveThin({ message, actor, menu, response, headers, handlers, serverInfo }: ThinRequest): Promise<void> {
+export async function serveThin({ message, actor, menu, given, response, headers, handlers, serverInfo }: ThinRequest): Promise<void> {
   const id = message.id as RequestId;
   const params = message.params ?? {};
   const meta = params['_meta'] as JsonObject;
@@ -55,6 +56,7 @@ export async function serveThin({ message, actor, menu, response, headers, handl
     ...(meta['progressToken'] !== undefined && { progressToken: meta['progressToken'] as RequestId }),
     ...(typeof logLevel === 'string' && { logLevel }),
     notify: (method, about) => (outlet ??= new Outlet(response, headers)).write({ method, params: about, jsonrpc: '2.0' }),
+    header: (name) => given[name] as string | undefined,
     retry: { requestState: params['requestState'], inputResponses: params['inputResponses'] as JsonObject | undefined },
   };
   let answer: object;
@@ -64,7 +66,7 @@ export async function serveThin({ message, actor, menu, response, headers, handl
     answer = { result: complete(result, message.method === 'tools/list', serverInfo), jsonrpc: '2.0', id };
   } catch (error) {
     const refused = rpcError(error);
-    if (refused.code === missingCapability) status = 400;
+    if (refused.code === missingCapability || refused.code === headerMismatchCode) status = 400;
     answer = { jsonrpc: '2.0', id, error: refused };
   }
   if (outlet) outlet.end(answer);

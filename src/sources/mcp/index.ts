@@ -7,3 +7,4 @@ export { RpcError } from './wire.ts';
 export { minimalEnvironment } from './launch.ts';
 export type { Upstream, UpstreamEvent, ServerState } from './upstream.ts';
 export type { Definition } from './definitions.ts';
+export { headerMismatch, mirroredParams } from './param-headers.ts';

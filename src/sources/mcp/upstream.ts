@@ -8,6 +8,7 @@ import { ActiveCalls } from './active-calls.ts';
 import { changedNames, takeDefinitions, type Definition, type Definitions } from './definitions.ts';
 import { foreignResult, refusedResult, type KeepBlob } from './foreign-result.ts';
 import { openLink, type Link, type LinkDeps } from './link.ts';
+import { headersFor, mirroredParams } from './param-headers.ts';
 import { askWithRounds } from './rounds.ts';
 import { Turnstile } from './turnstile.ts';
 import { RpcError, WireClosed, WireTimeout, type RequestOptions } from './wire.ts';
@@ -161,6 +162,10 @@ export class Upstream {
       this.#active.add(call);
       try {
         const options = this.#options(call);
+        if (link.isHttp && link.era === 'modern') {
+          const mirrored = mirroredParams(this.definition(upstreamName)?.inputSchema);
+          if (mirrored.length > 0) options.headers = headersFor(mirrored, args);
+        }
         const params = { name: upstreamName, arguments: args };
         const ask = (method: string, details: unknown): Promise<unknown> => call.askClient(method, details);
         const raw = await askWithRounds(link, 'tools/call', params, options, ask, call.client);
