@@ -63,7 +63,11 @@ async function withToken(target: string, token: string): Promise<{ url: string; 
   });
   await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
   const { port } = proxy.address() as { port: number };
-  return { url: `http://localhost:${port}/mcp`, close: () => void (proxy.close(), proxy.closeAllConnections()) };
+  const close = (): void => {
+    proxy.close();
+    proxy.closeAllConnections();
+  };
+  return { url: `http://localhost:${port}/mcp`, close };
 }
 
 async function serveDirectly(): Promise<{ url: string; child: ChildProcess }> {
