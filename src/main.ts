@@ -61,7 +61,7 @@ import { demoTools, functionSource, FunctionRegistry } from './sources/builtin/i
 import { dialler, httpSource, secretTools } from './sources/http/index.ts';
 import { openPacks } from './sources/packs/index.ts';
 import { mcpServers, serverTools } from './sources/mcp/index.ts';
-import { otTools, tokenCounter, type FindTools } from './sources/ot/index.ts';
+import { hiddenMenuTokens, otTools, tokenCounter, type FindTools } from './sources/ot/index.ts';
 import { codeTools, keepValue, scriptSource } from './sources/script/index.ts';
 
 export interface ServerOptions {
@@ -190,7 +190,9 @@ async function build(options: ServerOptions, closers: (() => Promise<void> | voi
   const builtIns: BuiltInBundle[] = [
     tokenTools(auth),
     settingsTools(config),
-    demoTools(), statsTools(observe), auditTools(observe),
+    demoTools(),
+    statsTools(observe, (actor) => hiddenMenuTokens({ directory: packs, countTokens }, actor)),
+    auditTools(observe),
     secretTools(secrets),
     serverTools({ servers, config }),
     projectTools({ projects: places, settings, sandboxes, knownBundles }),
@@ -227,6 +229,8 @@ async function build(options: ServerOptions, closers: (() => Promise<void> | voi
     onProblem: (problem) => observe.log.warn({ span: 'catalog.search' }, problem),
   });
   closers.push(() => search.close());
+  let isIndexed = false;
+  void search.ready().then(() => (isIndexed = true));
   const views = new ToolViews(catalog, sources, observe);
   const results = await sqliteResults(db, home.results);
   closers.push(() => results.close());
@@ -246,6 +250,7 @@ async function build(options: ServerOptions, closers: (() => Promise<void> | voi
   });
   closers.push(() => engine.close());
   const packs = directory(catalog, views);
+  const countTokens = tokenCounter(entryPoint('sources/ot/token-worker'));
   const codeMode = { engine, directory: packs, settings, results };
   sources.script = scriptSource(codeMode);
   const findTools: FindTools = async (actor, text, limit) => {
@@ -266,7 +271,7 @@ async function build(options: ServerOptions, closers: (() => Promise<void> | voi
       clashes: () => catalog.clashes,
       notesFolder: home.notes,
       reportsFolder: home.reports,
-      countTokens: tokenCounter(entryPoint('sources/ot/token-worker')),
+      countTokens,
       observe,
       reload: () => config.reload(),
     }),
@@ -306,7 +311,7 @@ async function build(options: ServerOptions, closers: (() => Promise<void> | voi
     exchange: exchange(catalog, changes),
     lists: lists(catalog, views, pageTokens(keyFor('page tokens')), (text, options) => search.query(text, options)),
     observe,
-    notReadyBecause: () => [],
+    notReadyBecause: () => (isIndexed ? [] : ['the search index is being built']),
   });
   eventStreamRoutes(app, { authenticate, sessions: agentSessions, log, asks: questions, presence: present, tokens: auth });
   workspaceFileRoutes(app, authenticate, places);

@@ -37,9 +37,6 @@ export interface Stats {
   success_count: number;
   error_count: number;
   avg_duration_ms: number;
-  /** Tokens of menus that models did not have to read, and the time that reading them would have taken (docs/stats.md). */
-  context_saved: number;
-  time_saved_ms: number;
   tools: ToolStats[];
 }
 
@@ -50,15 +47,8 @@ export interface Series {
   failures: number;
   p50Ms: number;
   p95Ms: number;
-  tokensSaved: number;
   tokensSpent: number;
   resultBytes: number;
-}
-
-/** Tokens of a full menu of what an asker can reach, and of the menu that it was given instead. */
-export interface MenuTokens {
-  reachable: number;
-  listed: number;
 }
 
 export interface Usage {
@@ -82,8 +72,6 @@ export interface Observer {
    * admin calls; reads are written behind. Never rejects because of a full queue.
    */
   record(record: CallRecord): Promise<void>;
-  /** Measured when a menu is given out; each program of that principal then saves the difference once. */
-  noteMenu(principal: string, tokens: MenuTokens): void;
   /** Every log line passes this before it is written: secrets are hidden everywhere. */
   setRedactor(redact: (line: string) => string): void;
   /** Counters by tool id; cheap, from memory. */

@@ -170,18 +170,12 @@ describe('stats', () => {
     assert.equal(await total({ bundles: ['demo'] }), 2);
   });
 
-  test('a program saves the menu that its asker was not given', async () => {
+  test('what went to a model is counted once, at the outermost call', async () => {
     const observer = await start();
-    await observer.record(record({ name: 'run', pack: 'run.run' }));
-    assert.equal((await observer.stats({ period: 'all' })).context_saved, 0);
-    observer.noteMenu('pri_1', { reachable: 5000, listed: 400 });
-    await observer.record(record({ name: 'run', pack: 'run.run', door: 'mcp' }));
-    await observer.record(record({ parent: 'req_1' }));
-    const stats = await observer.stats({ period: 'all' });
-    assert.equal(stats.context_saved, 4600);
-    assert.equal(stats.time_saved_ms, 460);
+    await observer.record(record({ name: 'run', pack: 'run.run', door: 'mcp', resultBytes: 400 }));
+    await observer.record(record({ parent: 'req_1', door: 'mcp', resultBytes: 4000 }));
     const [point] = await observer.series({ period: 'all', bucketMs: 3600_000 });
-    assert.deepEqual([point?.calls, point?.tokensSaved, point?.tokensSpent], [1, 4600, 25]);
+    assert.deepEqual([point?.calls, point?.tokensSpent, point?.resultBytes], [1, 100, 4000]);
   });
 
   test('nothing is kept when stats are switched off', async () => {

@@ -6,7 +6,7 @@ import { Audit } from './audit.ts';
 import { LogFile } from './log-file.ts';
 import { jsonLogger } from './logger.ts';
 import { Metrics } from './metrics.ts';
-import type { MenuTokens, Observer } from './observer.ts';
+import type { Observer } from './observer.ts';
 import { StatSlots } from './stat-slots.ts';
 import { UsageCounters } from './usage.ts';
 import { WalSync } from './wal-sync.ts';
@@ -34,13 +34,6 @@ export async function openObserver({ home, db, config, key, level = 'info' }: Ob
   const usage = await UsageCounters.open(db, onError('usage'));
   const slots = await StatSlots.open(db, onError('stats'));
   const audit = await Audit.open({ db, key, sync, onError: onError('audit') });
-  const menus = new Map<string, MenuTokens>();
-
-  const savedBy = (record: CallRecord): number => {
-    if (record.name !== 'run' || record.parent !== undefined) return 0;
-    const menu = menus.get(record.principal);
-    return menu ? Math.max(0, menu.reachable - menu.listed) : 0;
-  };
 
   return {
     log,
@@ -63,12 +56,11 @@ export async function openObserver({ home, db, config, key, level = 'info' }: Ob
       metrics.call(record);
       if (record.isDispatched) {
         usage.add(record);
-        if (config.current().stats.enabled) slots.add(record, savedBy(record));
+        if (config.current().stats.enabled) slots.add(record);
       }
       logCall(log, record);
       await audit.add(record);
     },
-    noteMenu: (principal, tokens) => void menus.set(principal, tokens),
     usage: (toolId) => usage.of(toolId),
     stats: (query) => slots.stats(query),
     series: (query) => slots.series(query),

@@ -11,8 +11,6 @@ const hourMs = 3600_000;
 const fineForMs = 48 * hourMs;
 const tidyEveryMs = hourMs;
 const periods = { day: 24 * hourMs, week: 7 * 24 * hourMs, month: 30 * 24 * hourMs, all: Infinity };
-/** How fast a model reads: the one assumption behind `time_saved_ms` (docs/stats.md). */
-const tokensReadPerMs = 10;
 const bytesPerToken = 4;
 
 interface Slot {
@@ -28,7 +26,6 @@ interface Slot {
   duration_ms: number;
   result_bytes: number;
   spent_bytes: number;
-  saved_tokens: number;
   durations: Histogram;
 }
 type Row = Omit<Slot, 'durations'> & { durations: string };
@@ -50,13 +47,13 @@ export class StatSlots {
     await db.migrate('stats', [
       `CREATE TABLE stat_slots (slot INTEGER NOT NULL, name TEXT NOT NULL, pack TEXT NOT NULL, bundle TEXT NOT NULL, principal TEXT NOT NULL,
          token_id TEXT NOT NULL, project_id TEXT NOT NULL, calls INTEGER NOT NULL, failures INTEGER NOT NULL, duration_ms REAL NOT NULL,
-         result_bytes INTEGER NOT NULL, spent_bytes INTEGER NOT NULL, saved_tokens INTEGER NOT NULL, durations TEXT NOT NULL,
+         result_bytes INTEGER NOT NULL, spent_bytes INTEGER NOT NULL, durations TEXT NOT NULL,
          PRIMARY KEY (slot, name, principal, token_id, project_id)) STRICT, WITHOUT ROWID;`,
     ]);
     return new StatSlots(db, onError);
   }
 
-  add(record: CallRecord, savedTokens: number): void {
+  add(record: CallRecord): void {
     const reachedModel = record.parent === undefined && (record.door === 'mcp' || record.door === 'socket');
     const one: Slot = {
       slot: Math.floor(Date.parse(record.at) / slotMs) * slotMs,
@@ -71,7 +68,6 @@ export class StatSlots {
       duration_ms: record.durationMs,
       result_bytes: record.resultBytes,
       spent_bytes: reachedModel ? record.resultBytes : 0,
-      saved_tokens: savedTokens,
       durations: new Map([[bucketOf(record.durationMs), 1]]),
     };
     const key = keyOf(one);
@@ -86,12 +82,12 @@ export class StatSlots {
       ...figures(mine),
     }));
     tools.sort((a, b) => b.total_calls - a.total_calls || (a.tool < b.tool ? -1 : 1));
-    return { ...figures(slots), ...(await this.#savings(query)), tools };
+    return { ...figures(slots), tools };
   }
 
   async series(query: StatsQuery & { bucketMs: number }): Promise<Series[]> {
     const size = Math.max(query.bucketMs, slotMs);
-    const slots = (await this.#read(query)).filter((slot) => slot.name !== 'run' || slot.saved_tokens > 0);
+    const slots = await this.#read(query);
     const buckets = Map.groupBy(slots, (slot) => Math.floor(slot.slot / size) * size);
     return [...buckets]
       .sort(([a], [b]) => a - b)
@@ -104,7 +100,6 @@ export class StatSlots {
           failures: sum(calls, 'failures'),
           p50Ms: quantile(durations, 0.5),
           p95Ms: quantile(durations, 0.95),
-          tokensSaved: sum(mine, 'saved_tokens'),
           tokensSpent: Math.round(sum(mine, 'spent_bytes') / bytesPerToken),
           resultBytes: sum(calls, 'result_bytes'),
         };
@@ -158,13 +153,6 @@ export class StatSlots {
     await this.#behind.flush();
   }
 
-  async #savings(query: StatsQuery): Promise<{ context_saved: number; time_saved_ms: number }> {
-    // A program saves for all its calls together; it cannot be split by tool.
-    const { tool: _, ...all } = query;
-    const context_saved = sum(await this.#read(all), 'saved_tokens');
-    return { context_saved, time_saved_ms: Math.round(context_saved / tokensReadPerMs) };
-  }
-
   async #read({ period, tool, reach }: StatsQuery): Promise<Slot[]> {
     await this.#behind.flush();
     const since = period === 'all' ? 0 : Math.floor((Date.now() - periods[period]) / slotMs) * slotMs;
@@ -205,7 +193,7 @@ function addUp(db: Database, slot: Slot): void {
   );
   const all = together(row && slotOf(row), slot);
   db.run(
-    `INSERT OR REPLACE INTO stat_slots VALUES (?${', ?'.repeat(13)})`,
+    `INSERT OR REPLACE INTO stat_slots VALUES (?${', ?'.repeat(12)})`,
     at,
     name,
     all.pack,
@@ -218,7 +206,6 @@ function addUp(db: Database, slot: Slot): void {
     all.duration_ms,
     all.result_bytes,
     all.spent_bytes,
-    all.saved_tokens,
     toText(all.durations),
   );
 }
@@ -232,7 +219,6 @@ function together(a: Slot | undefined, b: Slot): Slot {
     duration_ms: a.duration_ms + b.duration_ms,
     result_bytes: a.result_bytes + b.result_bytes,
     spent_bytes: a.spent_bytes + b.spent_bytes,
-    saved_tokens: a.saved_tokens + b.saved_tokens,
     durations: merge(merge(new Map(), a.durations), b.durations),
   };
 }
@@ -244,7 +230,7 @@ function isInReach(row: Row, reach: Reach | undefined): boolean {
   return (reach.projects === undefined && reach.principal === undefined) || row.principal === reach.principal;
 }
 
-type Summed = 'calls' | 'failures' | 'duration_ms' | 'result_bytes' | 'spent_bytes' | 'saved_tokens';
+type Summed = 'calls' | 'failures' | 'duration_ms' | 'result_bytes' | 'spent_bytes';
 const sum = (slots: readonly Slot[], field: Summed): number => slots.reduce((total, slot) => total + slot[field], 0);
 
 /** Counts, the share of successes in percent, and the average duration. */

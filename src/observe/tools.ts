@@ -1,4 +1,4 @@
-import type { BuiltInBundle } from '../schema/index.ts';
+import type { Actor, BuiltInBundle, Call } from '../schema/index.ts';
 import type { Observer, StatsQuery } from './observer.ts';
 
 const dayMs = 24 * 3600_000;
@@ -12,8 +12,11 @@ const period = {
 const tool = { type: 'string', description: 'Only this tool: demo.foo or demo_foo.' };
 const limit = { type: 'integer', minimum: 1, maximum: 1000, default: 100, description: 'At most this many rows.' };
 
+/** Tokens of menus that one call saves an asker; measured by whoever knows the menus. */
+export type HiddenTokens = (actor: Actor) => Promise<number>;
+
 /** `stats_*`: what the statistics page and the console show. */
-export function statsTools(observer: Observer): BuiltInBundle {
+export function statsTools(observer: Observer, hiddenTokens: HiddenTokens = async () => 0): BuiltInBundle {
   return {
     slug: 'stats',
     displayName: 'Statistics',
@@ -41,8 +44,7 @@ export function statsTools(observer: Observer): BuiltInBundle {
         returns:
           '{total_calls, success_rate, error_count, avg_duration_ms, tokens_saved, tokens_spent, result_bytes, bucket_ms, series, groups}',
         example: 'stats.overview(period="week", by="tool")',
-        run: (args: { period: StatsQuery['period']; by: 'tool' | 'token' | 'project'; tool?: string }) =>
-          overview(observer, args),
+        run: async (args: OverviewArgs, { actor }: Call) => overview(observer, args, await hiddenTokens(actor)),
       },
       {
         slug: 'calls',
@@ -83,9 +85,16 @@ export function statsTools(observer: Observer): BuiltInBundle {
   };
 }
 
+interface OverviewArgs {
+  period: StatsQuery['period'];
+  by: 'tool' | 'token' | 'project';
+  tool?: string;
+}
+
 async function overview(
   observer: Observer,
-  { period: since, by, tool: name }: { period: StatsQuery['period']; by: 'tool' | 'token' | 'project'; tool?: string },
+  { period: since, by, tool: name }: OverviewArgs,
+  hidden: number,
 ): Promise<object> {
   const query: StatsQuery = { period: since, ...(name !== undefined && { tool: name }) };
   const [stats, series, groups] = await Promise.all([
@@ -100,7 +109,7 @@ async function overview(
     success_rate: stats.success_rate / 100,
     error_count: stats.error_count,
     avg_duration_ms: stats.avg_duration_ms,
-    tokens_saved: stats.context_saved,
+    tokens_saved: stats.total_calls * hidden,
     tokens_spent: total('tokensSpent'),
     result_bytes: total('resultBytes'),
     bucket_ms: bucketMs[since],
@@ -110,7 +119,7 @@ async function overview(
       failures: point.failures,
       p50_ms: point.p50Ms,
       p95_ms: point.p95Ms,
-      tokens_saved: point.tokensSaved,
+      tokens_saved: point.calls * hidden,
       tokens_spent: point.tokensSpent,
       result_bytes: point.resultBytes,
     })),

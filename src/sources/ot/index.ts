@@ -3,3 +3,4 @@ export { otTools, type OtDeps } from './tools.ts';
 export type { ServerHealth } from './health.ts';
 export type { FindTools } from './help-search.ts';
 export { tokenCounter } from './token-counter.ts';
+export { hiddenMenuTokens } from './menu-tokens.ts';
