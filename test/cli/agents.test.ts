@@ -1,0 +1,160 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { after, before, test } from 'node:test';
+import { cleanEnv, oubliette, root, startTestServer, type TestServer } from '../support/running-server.ts';
+
+let server: TestServer;
+before(async () => {
+  server = await startTestServer();
+});
+after(() => server.stop());
+const cli = (args: string[], input?: string) => oubliette(args, { env: { OUBLIETTE_HOME: server.home }, input });
+
+test('secrets go in by standard input and never come out', async () => {
+  const canary = 'canary-7f3a9c1e55';
+  assert.equal((await cli(['secret', 'set', 'CANARY', '--host', 'api.example.com'], `${canary}\n`)).code, 0);
+  const list = await cli(['secret', 'list', '--json']);
+  assert.deepEqual(
+    list.json.secrets.map((each: { name: string }) => each.name),
+    ['CANARY'],
+  );
+  assert.ok(!list.out.includes(canary));
+  assert.equal((await cli(['secret', 'set', 'EMPTY'], '')).code, 2);
+  assert.equal((await cli(['secret', 'set', 'SHORT'], 'abc')).code, 1);
+  assert.equal((await cli(['secret', 'remove', 'CANARY'])).code, 0);
+  assert.equal((await cli(['secret', 'remove', 'CANARY'])).code, 1);
+});
+
+test('an upstream server is added, listed and removed', async () => {
+  const added = await cli(['server', 'add', 'sleeper', '--env', 'A=b', '--timeout', '5000', '--', 'sleep', '3600']);
+  assert.equal(added.code, 0, added.err);
+  const { servers } = (await cli(['server', 'list', '--json'])).json as { servers: { name: string }[] };
+  assert.deepEqual(
+    servers.map((each) => each.name),
+    ['sleeper'],
+  );
+  assert.equal((await cli(['server', 'remove', 'sleeper'])).code, 0);
+  assert.equal((await cli(['server', 'remove', 'sleeper'])).code, 1);
+  for (const wrong of [
+    ['server', 'add', 'x'],
+    ['server', 'add', 'x', '--url', 'http://a', '--', 'b'],
+    ['server', 'add', 'x', '--env', 'nope', '--', 'b'],
+  ])
+    assert.equal((await cli(wrong)).code, 2, wrong.join(' '));
+});
+
+test('a program runs, prints its text, and its failure is a failure', async () => {
+  assert.equal((await cli(['run', 'print("one")\n"two"'])).out, 'one\ntwo\n');
+  assert.equal((await cli(['run', '-'], '1 + 1')).out, '2\n');
+  const failed = await cli(['run', '1/0', '--json']);
+  assert.equal(failed.code, 1);
+  assert.equal(failed.json.error.code, 'program.failed');
+});
+
+test('the audit is unbroken', async () => {
+  const verified = (await cli(['audit', 'verify', '--json'])).json;
+  assert.equal(verified.ok, true);
+  assert.ok(verified.rows > 0);
+});
+
+test('login gives a link that signs in once', async () => {
+  const { signInUrl } = (await cli(['login', '--json'])).json as { signInUrl: string };
+  const code = signInUrl.split('#code=')[1];
+  const signIn = () =>
+    fetch(`${server.url}/auth/signin`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ code }),
+    });
+  assert.equal((await signIn()).status, 200);
+  assert.equal((await signIn()).status, 401);
+});
+
+test('a project, a session, and what it says', async () => {
+  const project = (await cli(['project', 'create', 'work', '--description', 'for tests', '--json'])).json;
+  assert.match(project.id, /^proj_/);
+  assert.equal((await cli(['project', 'create', 'work'])).code, 1);
+  assert.equal((await cli(['project', 'show', 'work', '--json'])).json.id, project.id);
+
+  const spawned = await cli(['session', 'spawn', 'work', '"hello " + "there"', '--follow']);
+  assert.equal(spawned.code, 0, spawned.err);
+  assert.match(spawned.out, /hello there/);
+
+  const quiet = (await cli(['session', 'spawn', 'work', '6 * 7', '--json'])).json;
+  const followed = await cli(['session', 'follow', quiet.session_id, '--turn', '--json']);
+  const events = followed.out
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as { index: number; type: string; text?: string });
+  assert.deepEqual(
+    events.map((event) => event.index),
+    events.map((_, index) => index),
+    'from 0 without a gap',
+  );
+  assert.equal(events.at(-1)!.type, 'completion');
+  assert.equal(events.at(-1)!.text, '42');
+
+  const again = await cli(['session', 'message', quiet.session_id, '7 * 7', '--follow']);
+  assert.match(again.out, /^49$/m);
+  assert.equal((await cli(['session', 'show', quiet.session_id, '--json'])).json.turn, 2);
+  assert.equal((await cli(['session', 'end', quiet.session_id, '--json'])).json.status, 'ended');
+  assert.equal((await cli(['session', 'follow', 'ses_nothere'])).code, 1);
+  assert.equal((await cli(['session', 'spawn', 'nowhere', 'x'])).code, 1);
+});
+
+test('a command runs in the sandbox of a project and its exit code counts', async () => {
+  const ran = await cli(['project', 'exec', 'work', '--', 'sh', '-c', 'echo out; echo err >&2; exit 3']);
+  assert.equal(ran.code, 1);
+  assert.equal(ran.out, 'out\n');
+  assert.match(ran.err, /err/);
+});
+
+test('a chat by pipe: every line is a message, answered in order', async () => {
+  const talk = await cli(['chat', 'work'], '"first"\n\n"sec" + "ond"\n');
+  assert.equal(talk.code, 0, talk.err);
+  assert.match(talk.out, /first\n[^]*second\n/);
+});
+
+test('what the agent asks its caller is answered in the chat', async () => {
+  const child = spawn(process.execPath, ['src/cli.ts', 'chat', 'work'], {
+    cwd: root,
+    env: cleanEnv({ OUBLIETTE_HOME: server.home }),
+  });
+  let out = '';
+  child.stdout.setEncoding('utf8').on('data', (chunk: string) => (out += chunk));
+  const said = async (pattern: RegExp) => {
+    while (!pattern.test(out)) await once(child.stdout, 'data');
+  };
+  child.stdin.write('"ready"\n');
+  await said(/ready/);
+  const { sessions } = (await cli(['session', 'list', '--project', 'work', '--json'])).json as {
+    sessions: { id: string; status: string; updated_at: string }[];
+  };
+  const current = sessions
+    .filter((each) => each.status !== 'ended')
+    .sort((a, b) => (a.updated_at < b.updated_at ? 1 : -1))[0]!;
+  const declare = {
+    session_id: current.id,
+    message: '"declared"',
+    context: { caller_id: 'me', caller_tools: [{ name: 'ask', description: 'Asks', inputSchema: { type: 'object' } }] },
+  };
+  assert.equal((await cli(['call', 'session_message', JSON.stringify(declare)])).code, 0);
+  child.stdin.write('me_ask()\n');
+  await said(/caller tool ask/);
+  child.stdin.write('{"colour":"green"}\n');
+  await said(/\{"colour":"green"\}/);
+  child.stdin.end();
+  assert.deepEqual(await once(child, 'exit'), [0, null]);
+});
+
+test('a project goes when its sessions are over', async () => {
+  const { sessions } = (await cli(['session', 'list', '--project', 'work', '--json'])).json as {
+    sessions: { id: string; status: string }[];
+  };
+  for (const { id, status } of sessions)
+    if (status !== 'ended') assert.equal((await cli(['session', 'end', id])).code, 0);
+  const deleted = await cli(['project', 'delete', 'work', '--json']);
+  assert.equal(deleted.json.deleted, true, deleted.err);
+  assert.equal((await cli(['project', 'show', 'work'])).code, 1);
+});
