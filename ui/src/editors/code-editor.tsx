@@ -41,7 +41,7 @@ export default function CodeEditor({ label, language, value, onChange, onRun, co
       look,
       EditorView.lineWrapping,
       EditorView.theme({ '.cm-content': { minHeight: `${minHeight}px` } }),
-      EditorView.contentAttributes.of({ 'aria-label': label, spellcheck: 'false' }),
+      EditorView.contentAttributes.of({ 'aria-label': label, spellcheck: 'false', tabindex: '0' }),
       EditorView.updateListener.of((update) => {
         if (update.docChanged) latest.current.onChange?.(update.state.doc.toString());
       }),
@@ -51,7 +51,7 @@ export default function CodeEditor({ label, language, value, onChange, onRun, co
     if (language === 'json') extensions.push(json());
     if (language === 'python') extensions.push(python());
     if (placeholder) extensions.push(placeholderText(placeholder));
-    if (isReadOnly) extensions.push(EditorState.readOnly.of(true), EditorView.editable.of(false), EditorView.contentAttributes.of({ tabindex: '0' }));
+    if (isReadOnly) extensions.push(EditorState.readOnly.of(true), EditorView.editable.of(false));
     const made = new EditorView({ parent: place.current, state: EditorState.create({ doc: first.current, extensions }) });
     view.current = made;
     return () => {

@@ -40,7 +40,8 @@ export function ObjectField(props: NestingProps) {
       onChange={(next) => set(name, next)}
     />
   ));
-  const extra = read['additionalProperties'];
+  const patterns = isObject(read['patternProperties']) ? Object.values(read['patternProperties']) : [];
+  const extra = patterns[0] ?? read['additionalProperties'];
   const takesMore = extra === true || isObject(extra) || (extra === undefined && names.length === 0);
   const more = takesMore ? <FreePairs {...props} known={new Set(names)} object={object} set={set} schema={isObject(extra) ? extra : {}} /> : null;
   if (isTop)

@@ -22,13 +22,21 @@ export function resolve(schema: unknown, root: JsonSchema): SchemaObject {
 
 /** How a value of this schema is best typed in. */
 export function kindOf(schema: SchemaObject): Kind {
-  if (Array.isArray(schema['enum']) || 'const' in schema) return 'choice';
+  if (choicesOf(schema).length > 0) return 'choice';
   if (variantsOf(schema).length > 1) return 'union';
   const type = Array.isArray(schema['type']) ? schema['type'][0] : schema['type'];
   if (typeof type === 'string' && kinds.has(type)) return type as Kind;
-  if (isObject(schema['properties']) || isObject(schema['additionalProperties'])) return 'object';
+  if (['properties', 'additionalProperties', 'patternProperties'].some((key) => isObject(schema[key]))) return 'object';
   if ('items' in schema || 'prefixItems' in schema) return 'array';
   return 'any';
+}
+
+/** Fixed values to choose from: `enum`, `const`, or a union of nothing but constants. */
+export function choicesOf(schema: SchemaObject): unknown[] {
+  if (Array.isArray(schema['enum'])) return schema['enum'];
+  if ('const' in schema) return [schema['const']];
+  const variants = Array.isArray(schema['type']) ? [] : variantsOf(schema);
+  return variants.every((each) => isObject(each) && 'const' in each) ? variants.map((each) => (each as SchemaObject)['const']) : [];
 }
 
 /** The branches of a union: `oneOf`, `anyOf`, or several types. */

@@ -15,7 +15,7 @@ interface SchemaFormProps {
 export function SchemaForm({ schema, value, problems, onChange }: SchemaFormProps) {
   const read = resolve(schema, schema);
   const hasFields = isObject(read['properties']) && Object.keys(read['properties']).length > 0;
-  const takesMore = isObject(read['additionalProperties']) || Array.isArray(read['oneOf']) || Array.isArray(read['anyOf']);
+  const takesMore = isObject(read['additionalProperties']) || isObject(read['patternProperties']) || Array.isArray(read['oneOf']) || Array.isArray(read['anyOf']);
   if (!hasFields && !takesMore) return <p className="quiet small">{t('form.noArguments')}</p>;
   return (
     <div className="stack">

@@ -3,7 +3,7 @@ import { AreaField, Field, SelectField, TextField } from '../parts/fields.tsx';
 import { t } from '../texts/index.ts';
 import { hintOf, type ReadProps, type ValueFieldProps } from './field-props.ts';
 import { ArrayField, ObjectField } from './nested-fields.tsx';
-import { fitsKind, kindOf, nameOf, resolve, startOf, variantsOf, type SchemaObject } from './read-schema.ts';
+import { choicesOf, fitsKind, kindOf, nameOf, resolve, startOf, variantsOf, type SchemaObject } from './read-schema.ts';
 
 const deepest = 7;
 
@@ -92,7 +92,7 @@ function BooleanField(props: ReadProps) {
 
 function ChoiceField(props: ReadProps) {
   const { read, value, isRequired, problems, path, onChange } = props;
-  const choices = (Array.isArray(read['enum']) ? read['enum'] : [read['const']]) as unknown[];
+  const choices = choicesOf(read);
   const at = choices.findIndex((each) => JSON.stringify(each) === JSON.stringify(value));
   return (
     <SelectField

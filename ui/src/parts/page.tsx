@@ -62,7 +62,7 @@ export function Empty({ icon, title, children }: { icon: IconName; title: string
   return (
     <div className="empty">
       <Icon name={icon} />
-      <h3>{title}</h3>
+      <h2 className="empty-title">{title}</h2>
       {children}
     </div>
   );

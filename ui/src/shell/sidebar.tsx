@@ -45,7 +45,7 @@ export function Sidebar({ onLeave }: { onLeave?: () => void }) {
   const language = useLanguage();
   const palette = usePalette();
   return (
-    <div className="side">
+    <aside className="side" aria-label={t('shell.side')}>
       <Link to="/" className="brand">
         <img src="/app/icon.svg" alt="" /> Oubliette
       </Link>
@@ -92,6 +92,6 @@ export function Sidebar({ onLeave }: { onLeave?: () => void }) {
           </button>
         </div>
       </div>
-    </div>
+    </aside>
   );
 }

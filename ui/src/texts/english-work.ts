@@ -279,4 +279,5 @@ export const englishWork = {
   'form.addItem': 'Add item',
   'form.list': 'List',
   'form.remove': 'Remove {name}',
+  'shell.side': 'Navigation and preferences',
 } as const;

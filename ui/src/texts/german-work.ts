@@ -281,4 +281,5 @@ export const germanWork: Record<keyof typeof englishWork, string> = {
   'form.addItem': 'Element hinzufügen',
   'form.list': 'Liste',
   'form.remove': '{name} entfernen',
+  'shell.side': 'Navigation und Vorlieben',
 };

@@ -17,7 +17,7 @@ import { t } from '../../texts/index.ts';
 import { Composer, type ComposerHandle } from './composer.tsx';
 import { useLocalResults } from './local-results.ts';
 import { ProjectPicker } from './project-picker.tsx';
-import { sendMessage } from './send-message.ts';
+import { sendMessage, titleOf } from './send-message.ts';
 import { isBusy, isOver, type Transcript } from './transcript.ts';
 import { ItemView, LocalCard, Thought } from './transcript-view.tsx';
 import { useSessionStream } from './use-session-stream.ts';
@@ -271,11 +271,11 @@ function ChatList({ projectId }: { projectId: string | undefined }) {
       </Link>
       {sessions.isLoading ? <Skeleton rows={4} height={26} /> : null}
       {sessions.data && roots.length === 0 ? <p className="small faint" style={{ padding: 8 }}>{t('chat.none')}</p> : null}
-      <div className="stack tight">
+      <div className="stack tight chats">
         {roots.slice(0, 60).map((each) => (
           <Link key={each.id} to="/chat/$sessionId" params={{ sessionId: each.id }} activeProps={{ 'aria-current': 'page' }}>
             <span className="row between">
-              <span className="cut small strong">{each.id.slice(0, 16)}…</span>
+              <span className="cut small strong">{titleOf(each.id)}</span>
               <StatusBadge status={each.status} />
             </span>
             <span className="tiny faint">

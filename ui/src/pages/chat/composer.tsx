@@ -108,7 +108,7 @@ export function Composer({ draftName, isBusy, isDisabled, placeholder, ref, send
           <button type="button" className="button bare icon compact" aria-label={t('palette.title')} title={`${t('palette.title')} (+)`} onClick={() => palette.open({ toolsOnly: true })}>
             <Icon name="plus" />
           </button>
-          <label className="button bare icon compact" title={t('chat.attach')}>
+          <label className="button bare icon compact" style={{ position: 'relative' }} title={t('chat.attach')}>
             <Icon name="paperclip" />
             <input type="file" multiple className="only-read" aria-label={t('chat.attach')} onChange={(event) => void attach(event.target.files)} />
           </label>

@@ -132,12 +132,10 @@ function Timeline({ events }: { events: SessionEvent[] }) {
         {found.slice(-shown).map((event) => (
           <li key={event.index}>
             <span className="faint number">#{event.index}</span>
-            <span className="stack tight">
-              <span className="badge">{event.type}</span>
-              <time className="tiny faint" dateTime={event.at} title={exactTime(event.at)}>
-                {clockTime(event.at)}
-              </time>
-            </span>
+            <span className="badge">{event.type}</span>
+            <time className="tiny faint number" dateTime={event.at} title={`${exactTime(event.at)} · ${event.at}`}>
+              {clockTime(event.at)}
+            </time>
             <span className="what" dir="auto" tabIndex={0}>
               {summary(event)}
             </span>

@@ -68,7 +68,7 @@ export function SettingsPage() {
 function Section({ name, answer }: { name: (typeof sections)[number]; answer: SettingsAnswer }) {
   const current = answer.settings[name];
   const draft = useDraft<unknown>(`settings.${name}`, current);
-  const schema = useMemo(() => ((answer.schema['properties'] as Record<string, JsonSchema>)[name] ?? {}) as JsonSchema, [answer.schema, name]);
+  const schema = useMemo(() => openPart(answer, name), [answer, name]);
   const [problems, setProblems] = useState<Problems>({});
   const [refusal, setRefusal] = useState<string>();
   const [isBusy, setBusy] = useState(false);
@@ -111,7 +111,7 @@ function Section({ name, answer }: { name: (typeof sections)[number]; answer: Se
         </>
       ) : (
         <>
-          {asJson ? <JsonSection label={t(`settings.section.${name}`)} value={draft.value} onChange={draft.change} /> : <ValueField schema={schema} root={schema} label={isObject(draft.value) ? '' : name} path="" value={draft.value} isRequired depth={0} problems={problems} onChange={(next) => draft.change(next)} />}
+          {asJson ? <JsonSection label={t(`settings.section.${name}`)} value={draft.value} onChange={draft.change} /> : <div className="fields-grid"><ValueField schema={schema} root={schema} label={isObject(draft.value) ? '' : name} path="" value={draft.value} isRequired depth={0} problems={problems} onChange={(next) => draft.change(next)} /></div>}
           {Object.entries(problems).map(([path, message]) => (
             <p key={path} className="problem">
               <code>{path}</code> {message}
@@ -132,6 +132,14 @@ function Section({ name, answer }: { name: (typeof sections)[number]; answer: Se
       )}
     </Card>
   );
+}
+
+/** The schema of a section without the values that only the machine itself may change. */
+function openPart(answer: SettingsAnswer, name: string): JsonSchema {
+  const whole = (answer.schema['properties'] as Record<string, JsonSchema>)[name] ?? {};
+  if (!isObject(whole) || !isObject(whole['properties'])) return whole;
+  const open = Object.entries(whole['properties']).filter(([key]) => !answer.machine_only.includes(`${name}.${key}`));
+  return { ...whole, properties: Object.fromEntries(open), additionalProperties: true };
 }
 
 /** Named entries with many fields (snippets, providers) are written as JSON; broken text waits until it is whole. */
