@@ -58,7 +58,7 @@ import {
   type SessionPorts,
 } from './sessions/index.ts';
 import { demoTools, functionSource, FunctionRegistry } from './sources/builtin/index.ts';
-import { dialler, httpSource, secretTools } from './sources/http/index.ts';
+import { dialler, httpSource, previewTools, secretTools } from './sources/http/index.ts';
 import { openPacks } from './sources/packs/index.ts';
 import { mcpServers, serverTools } from './sources/mcp/index.ts';
 import { hiddenMenuTokens, otTools, tokenCounter, type FindTools } from './sources/ot/index.ts';
@@ -262,6 +262,7 @@ async function build(options: ServerOptions, closers: (() => Promise<void> | voi
     });
   };
   functions.add(
+    previewTools({ http, resolve: (actor, ref) => gate.resolve(actor, ref) }),
     codeTools(codeMode),
     otTools({
       ...codeMode,

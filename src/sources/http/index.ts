@@ -4,3 +4,4 @@ export { hostRules, isPublicAddress, parseHostEntry, type HostRules } from './ho
 export { httpSource, type HttpSource, type HttpSourceDeps } from './http-source.ts';
 export type { RequestPreview } from './preview.ts';
 export { secretTools } from './secret-tools.ts';
+export { previewTools } from './preview-tools.ts';

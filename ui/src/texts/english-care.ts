@@ -303,4 +303,5 @@ export const englishCare = {
   'health.ok': 'ok',
   'health.warn': 'look',
   'health.fail': 'broken',
+  'tester.secretMissing': 'The secret {name} is not set yet; the call will fail.',
 } as const;

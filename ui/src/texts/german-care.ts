@@ -305,4 +305,5 @@ export const germanCare: Record<keyof typeof englishCare, string> = {
   'health.ok': 'ok',
   'health.warn': 'ansehen',
   'health.fail': 'kaputt',
+  'tester.secretMissing': 'Das Geheimnis {name} ist noch nicht gesetzt; der Aufruf wird scheitern.',
 };

@@ -1,10 +1,9 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
-import { callTool } from '../../api/client.ts';
+import { own } from '../../api/client.ts';
 import { SearchField } from '../../parts/fields.tsx';
 import { Card, Note } from '../../parts/page.tsx';
 import { t } from '../../texts/index.ts';
-import { pythonValue } from '../tools/copy-as.ts';
 
 const pageLines = 50;
 
@@ -17,13 +16,7 @@ export function ResultBrowser({ handle }: { handle: string }) {
   const [search, setSearch] = useState('');
   const page = useQuery({
     queryKey: ['result', handle, offset, search],
-    queryFn: async ({ signal }) => {
-      const args = { handle, offset, limit: pageLines, ...(search ? { search } : {}) };
-      const given = Object.entries(args).map(([name, value]) => `${name}=${pythonValue(value)}`);
-      const answer = await callTool<string>('run', { code: `__format__ = "json"\not.result(${given.join(', ')})` }, signal);
-      if (!answer.ok) throw new Error(answer.error.message);
-      return pageOf(answer.value);
-    },
+    queryFn: ({ signal }) => own<ResultPage>('ot_result', { handle, offset, limit: pageLines, ...(search ? { search } : {}) }, signal),
     placeholderData: keepPreviousData,
     retry: false,
   });
@@ -48,7 +41,7 @@ export function ResultBrowser({ handle }: { handle: string }) {
       }
     >
       {page.isError ? <Note tone="bad">{page.error.message}</Note> : null}
-      {page.data ? <pre className="out" dir="auto" tabIndex={0}>{page.data.text}</pre> : null}
+      {page.data ? <pre className="out" dir="auto" tabIndex={0}>{page.data.lines.join('\n')}</pre> : null}
       <div className="row between">
         <button className="button compact" disabled={offset <= 1} onClick={() => setOffset(Math.max(1, offset - pageLines))}>
           {t('console.before')}
@@ -63,21 +56,7 @@ export function ResultBrowser({ handle }: { handle: string }) {
 }
 
 interface ResultPage {
-  text: string;
-  total_lines?: number;
+  lines: string[];
+  total_lines: number;
   matched_lines?: number;
-}
-
-function pageOf(answer: unknown): ResultPage {
-  let value: unknown = answer;
-  if (typeof answer === 'string')
-    try {
-      value = JSON.parse(answer);
-    } catch {
-      return { text: answer };
-    }
-  const read = value as { lines?: unknown; content?: unknown; text?: unknown; total_lines?: number; matched_lines?: number };
-  const body = read.lines ?? read.content ?? read.text ?? value;
-  const text = Array.isArray(body) ? body.map((line) => (typeof line === 'string' ? line : JSON.stringify(line))).join('\n') : typeof body === 'string' ? body : JSON.stringify(body, null, 2);
-  return { text, ...(read.total_lines === undefined ? {} : { total_lines: read.total_lines }), ...(read.matched_lines === undefined ? {} : { matched_lines: read.matched_lines }) };
 }

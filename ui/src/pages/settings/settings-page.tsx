@@ -139,7 +139,8 @@ function openPart(answer: SettingsAnswer, name: string): JsonSchema {
   const whole = (answer.schema['properties'] as Record<string, JsonSchema>)[name] ?? {};
   if (!isObject(whole) || !isObject(whole['properties'])) return whole;
   const open = Object.entries(whole['properties']).filter(([key]) => !answer.machine_only.includes(`${name}.${key}`));
-  return { ...whole, properties: Object.fromEntries(open), additionalProperties: true };
+  const { additionalProperties: _strict, ...rest } = whole;
+  return { ...rest, properties: Object.fromEntries(open) };
 }
 
 /** Named entries with many fields (snippets, providers) are written as JSON; broken text waits until it is whole. */

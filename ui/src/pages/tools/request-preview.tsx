@@ -11,6 +11,7 @@ interface Preview {
   url: string;
   headers?: Record<string, string>;
   body?: unknown;
+  secrets?: { name: string; isSet: boolean }[];
 }
 
 /** The request as it will be sent, secrets masked by the server; filled in again as the arguments change. */
@@ -18,7 +19,7 @@ export function RequestPreview({ tool, args }: { tool: ToolView; args: Record<st
   const wanted = useDeferredValue(args);
   const preview = useQuery({
     queryKey: ['tools', 'preview', tool.id, wanted],
-    queryFn: ({ signal }) => own<Preview>('http_preview', { name: tool.name, version: tool.version, args: wanted }, signal),
+    queryFn: ({ signal }) => own<Preview>('preview_request', { bundle_id: tool.bundleID, slug: tool.slug, version: tool.version, args: wanted }, signal),
     retry: false,
     placeholderData: (before) => before,
   });
@@ -27,6 +28,13 @@ export function RequestPreview({ tool, args }: { tool: ToolView; args: Record<st
       {preview.error ? <Note>{messageOf(preview.error)}</Note> : null}
       {preview.data && !preview.error ? <pre className="out" tabIndex={0}>{written(preview.data)}</pre> : null}
       {preview.isLoading ? <pre className="out">…</pre> : null}
+      {(preview.data?.secrets ?? [])
+        .filter((secret) => !secret.isSet)
+        .map((secret) => (
+          <Note key={secret.name} tone="warn">
+            {t('tester.secretMissing', { name: secret.name })}
+          </Note>
+        ))}
       <p className="small faint">{t('tester.masked')}</p>
     </Card>
   );
