@@ -21,6 +21,8 @@ export function admitWish(actor: Actor, wish: ProjectWish, { settings, knownBund
   if ((wish.sandbox.egress ?? []).length > 0) adminOnly(actor, 'egress');
   if (wish.sandbox.image !== undefined) adminOnly(actor, 'an image of its own');
   if (wish.sandbox.level === 'basic' && settings.sandbox.level === 'strict') adminOnly(actor, 'a weaker sandbox');
+  const reserved = Object.keys(wish.env).find((name) => name.startsWith('OUBLIETTE_'));
+  if (reserved !== undefined) throw fail('request.invalid', { reason: `env cannot set ${reserved}: names that begin with OUBLIETTE_ are the server's own` });
   const agent = wish.agent;
   if (agent !== undefined && agent !== 'embedded' && !settings.agents.known[agent])
     throw fail('request.invalid', { reason: `agent ${agent} is not configured; known are ${['embedded', ...Object.keys(settings.agents.known)].join(', ')}` });

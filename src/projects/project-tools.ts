@@ -131,7 +131,7 @@ const createSchema = args(
       type: 'object',
       description: 'Environment of the sandbox.',
       maxProperties: 256,
-      propertyNames: { pattern: '^(?!OUBLIETTE_)[A-Za-z_][A-Za-z0-9_]*$', maxLength: 256 },
+      propertyNames: { pattern: '^[A-Za-z_][A-Za-z0-9_]*$', maxLength: 256 },
       additionalProperties: { type: 'string', maxLength: 65536, pattern: '^[^\\u0000]*$' },
     },
     secrets: names('Names of secrets to place in the environment of the sandbox (admin).', 'secret name'),
