@@ -2,6 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { makeBundle, toolBody } from '../kit/catalog.ts';
 import { testServer, type TestServer } from '../kit/server.ts';
+import type { ServerOptions } from '../../src/main.ts';
 import { until } from '../kit/until.ts';
 
 const upstream = join(import.meta.dirname, 'search-server.ts');
@@ -37,8 +38,8 @@ export interface OtServer extends TestServer {
 }
 
 /** A server with the packs that the scenarios speak of: brave, excel, firecrawl, web as scripts, github as an MCP server. */
-export async function otServer(more = config): Promise<OtServer> {
-  const server = await testServer({ config: more });
+export async function otServer(more = config, options: Partial<ServerOptions> = {}): Promise<OtServer> {
+  const server = await testServer({ ...options, config: more });
   await writeFile(join(server.home, 'prompts.yaml'), 'packs: { excel: "Always name the sheet.", firecrawl: "Crawl politely." }\n');
   await server.call('ot_reload');
   const brave = await makeBundle(server, 'brave', { description: 'Search the web' });

@@ -1,7 +1,7 @@
 import { constants } from 'node:fs';
 import { access, open, readFile, realpath } from 'node:fs/promises';
 import { basename, dirname, extname, join, resolve, sep } from 'node:path';
-import type { Observer, Reach, Stats, StatsQuery, ToolStats } from '../../observe/index.ts';
+import type { Observer, Reach, StatsQuery } from '../../observe/index.ts';
 import { reaches, type Actor, type Settings } from '../../schema/index.ts';
 import { makeFolder, replaceFile } from '../../store/index.ts';
 import { hiddenMenuTokens, type MenuDeps } from './menu-tokens.ts';
@@ -38,17 +38,11 @@ export async function stats(deps: StatsDeps, actor: Actor, { period, tool, outpu
   if (!isPeriod(period))
     return `Error: Invalid period '${period}'. Valid: ${periods.join(', ')}. Example: ot.stats(period='day')`;
   const query: StatsQuery = { period, ...(tool !== '' && { tool }), reach: reachOf(actor) };
-  const counted = withoutRun(await deps.observe.stats(query));
-  const contextSaved = counted.total_calls * (await hiddenMenuTokens(deps, actor));
-  const answer = {
-    period,
-    ...(tool !== '' && { tool }),
-    total_calls: counted.total_calls,
-    success_rate: percent(counted.success_count, counted.total_calls),
-    context_saved: contextSaved,
-    time_saved_ms: Math.round(contextSaved / tokensPerMs),
-    tools: counted.tools.map((each) => ({ ...each, success_rate: percent(each.success_count, each.total_calls) })),
-  };
+  const { total_calls, success_rate, tools } = await deps.observe.stats(query);
+  const context_saved = total_calls * (await hiddenMenuTokens(deps, actor));
+  const time_saved_ms = Math.round(context_saved / tokensPerMs);
+  const about = tool === '' ? { period } : { period, tool };
+  const answer = { ...about, total_calls, success_rate, context_saved, time_saved_ms, tools };
   if (output === '') return answer;
   const series = await deps.observe.series({ ...query, bucketMs: bucketMs[period] });
   const written = await writeReport(deps, actor, output, () =>
@@ -61,8 +55,6 @@ export async function stats(deps: StatsDeps, actor: Actor, { period, tool, outpu
 
 const isPeriod = (text: string): text is Period => (periods as readonly string[]).includes(text);
 
-const percent = (part: number, whole: number): number => (whole === 0 ? 0 : Math.round((part / whole) * 1000) / 10);
-
 /** Admins see everything; others what their token reaches. */
 function reachOf(actor: Actor): Reach {
   return {
@@ -70,13 +62,6 @@ function reachOf(actor: Actor): Reach {
     ...(actor.projects && { projects: actor.projects }),
     ...(actor.bundles && { bundles: actor.bundles }),
   };
-}
-
-/** A program is not a tool call of its own: its inner calls are counted, one by one. */
-function withoutRun(all: Stats): { total_calls: number; success_count: number; tools: ToolStats[] } {
-  const tools = all.tools.filter(({ tool }) => tool !== 'run' && tool !== 'code.run');
-  const sum = (pick: (each: ToolStats) => number): number => tools.reduce((total, each) => total + pick(each), 0);
-  return { total_calls: sum((each) => each.total_calls), success_count: sum((each) => each.success_count), tools };
 }
 
 /** Writes a report below the folders meant for it; only a report may be replaced. */
