@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { mkdir, rename } from 'node:fs/promises';
+import { access, constants, mkdir, mkdtemp, rename } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { build, stop } from 'esbuild';
 import { root } from './install.js';
@@ -22,11 +23,18 @@ const requireBanner =
 /** A program of a room is also built as a part of the server, under its plain name: the lone bundle needs another. */
 const bundleName = (name) => (name.includes('/') ? `inside-${name.replaceAll('/', '-')}` : name);
 
+/** The clone may belong to somebody else. */
+async function writableFolder() {
+  const isOurs = await mkdir(dist, { recursive: true }).then(() => access(dist, constants.W_OK)).then(() => true, () => false);
+  return isOurs ? dist : mkdtemp(join(tmpdir(), 'oubliette-bundles-'));
+}
+
 /**
  * Bundles one program of src/ with all it needs into one file, dist/NAME.js, and answers that path. Several processes may do
  * this at once: the file appears whole or not at all.
  */
-export async function bundleProgram(name, folder = dist) {
+export async function bundleProgram(name, folder) {
+  folder ??= await writableFolder();
   await mkdir(folder, { recursive: true });
   const flat = bundleName(name);
   const outfile = join(folder, `${flat}.js`);

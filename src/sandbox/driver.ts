@@ -109,7 +109,7 @@ export interface SandboxDriver {
   get(id: string): Promise<Sandbox | undefined>;
   /** All sandboxes, also of earlier servers, that carry all these labels. */
   list(labels?: Record<string, string>): Promise<Sandbox[]>;
-  /** Resolves when it has ended, however that came about. */
+  /** Resolves when it has ended, however that came about; rejects when `signal` aborts or the driver is closed. */
   wait(id: string, signal?: AbortSignal): Promise<{ exitCode: number | null; reason?: string }>;
   exec(id: string, spec: ExecSpec): Promise<ExecResult>;
   /** Last lines of what its first process wrote. */

@@ -1,6 +1,6 @@
 import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { access, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { access, mkdir, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -13,7 +13,7 @@ const run = promisify(execFile);
 export interface TestEngine {
   name: 'docker' | 'podman';
   socket: string;
-  /** Ends the engine's process hard and starts it again on the same data. */
+  /** Ends the engine and starts it again on the same data; its containers go on. */
   restart(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -33,12 +33,13 @@ export async function startEngine(name: 'docker' | 'podman'): Promise<TestEngine
     name,
     socket,
     async restart() {
-      await end(child, 'SIGKILL');
+      await end(child);
       child = await launch(command, root, socket);
     },
     async stop() {
       await removeAll(socket);
-      await end(child, 'SIGTERM');
+      await end(child);
+      await endBelow(root);
       await unmountBelow(root);
       await rm(root, { recursive: true, force: true });
     },
@@ -49,7 +50,7 @@ async function dockerCommand(root: string, socket: string): Promise<string[]> {
   return [
     '/usr/sbin/dockerd',
     '-H', `unix://${socket}`, '--data-root', join(root, 'data'), '--exec-root', join(root, 'exec'), '--pidfile', join(root, 'pid'),
-    '--bridge=none', '--iptables=false', '--ip6tables=false', '--ip-forward=false', '--ip-masq=false', '--log-level=error',
+    '--bridge=none', '--iptables=false', '--ip6tables=false', '--ip-forward=false', '--ip-masq=false', '--log-level=error', '--live-restore',
   ];
 }
 
@@ -77,10 +78,10 @@ async function launch(command: string[], root: string, socket: string): Promise<
   return child;
 }
 
-async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
+async function end(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
   const exit = once(child, 'exit');
-  child.kill(signal);
+  child.kill('SIGTERM');
   const timer = setTimeout(() => child.kill('SIGKILL'), 10_000);
   await exit;
   clearTimeout(timer);
@@ -98,6 +99,27 @@ async function removeAll(socket: string): Promise<void> {
   }
 }
 
+/** Ends what an engine left running: shims and the like carry its folder in their command line. */
+async function endBelow(root: string): Promise<void> {
+  for (const pid of await processesOf(root)) {
+    const children = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8').catch(() => '');
+    for (const each of [...children.split(' ').filter(Boolean).map(Number), pid]) {
+      try {
+        process.kill(each, 'SIGKILL');
+      } catch {
+        // Over already.
+      }
+    }
+  }
+}
+
+/** Processes whose command line names a folder. */
+export async function processesOf(root: string): Promise<number[]> {
+  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid);
+  const lines = await Promise.all(pids.map((pid) => readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')));
+  return pids.filter((_, index) => lines[index]!.includes(root)).map(Number);
+}
+
 /** Mount points below a folder, innermost first. */
 export async function mountsBelow(root: string): Promise<string[]> {
   const table = await readFile('/proc/self/mountinfo', 'utf8');
@@ -110,11 +132,4 @@ export async function mountsBelow(root: string): Promise<string[]> {
 
 async function unmountBelow(root: string): Promise<void> {
   for (const path of await mountsBelow(root)) await run('umount', ['-l', path]).catch(() => {});
-}
-
-/** A Dockerfile with the files beside it, as the tar stream that an engine's build takes. */
-export async function buildContext(files: Record<string, string>): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'oub-context-'));
-  for (const [name, text] of Object.entries(files)) await writeFile(join(folder, name), text);
-  return folder;
 }

@@ -17,6 +17,8 @@ export interface BwrapPlan {
 }
 
 const mib = 1024 * 1024;
+/** Counted as data although Node never touches most of it. */
+const nodeReservesMb = 1024;
 /** What engines hide of /proc too; not every kernel has them. */
 const tellingFiles = ['/proc/kcore', '/proc/keys', '/proc/timer_list', '/proc/sched_debug', '/proc/latency_stats'];
 
@@ -73,7 +75,7 @@ function withLimits({ spec, hasMemoryGroup, hasPidsGroup }: BwrapPlan): string[]
     'ulimit -c 0',
     'ulimit -n 8192 2>/dev/null || ulimit -n "$(ulimit -Hn)"',
     `ulimit -f ${(limits.fileMb ?? 1024) * 2048}`,
-    ...(hasMemoryGroup ? [] : [`ulimit -d ${limits.memoryMb * 1024}`]),
+    ...(hasMemoryGroup ? [] : [`ulimit -d ${(limits.memoryMb + nodeReservesMb) * 1024}`]),
     ...(hasPidsGroup ? [] : [`{ ulimit -p ${limits.pids} || ulimit -u ${limits.pids}; } 2>/dev/null`]),
     // Only now: the workspace is closed to everyone but the user that we have become.
     `cd ${insidePaths.workspace} && exec "$@"`,

@@ -29,6 +29,7 @@ export function bubblewrapDriver(options: BubblewrapOptions): SandboxDriver {
   const boxes = join(folder, 'boxes');
   const bases = join(folder, 'base');
   const channels = execChannels();
+  const closing = new AbortController();
   const guard = diskGuard(options.diskPauseMs);
   let abilities: Promise<Abilities> | undefined;
   let plan: Promise<BasePlan> | undefined;
@@ -60,7 +61,7 @@ export function bubblewrapDriver(options: BubblewrapOptions): SandboxDriver {
   /** The first process of a PID namespace takes all others with it. */
   const kill = async (box: BoxFile): Promise<void> => {
     while (await isAlive(box)) {
-      signal(box.pid, 'SIGKILL');
+      send(box.pid, 'SIGKILL');
       await pause(5);
     }
   };
@@ -121,7 +122,7 @@ export function bubblewrapDriver(options: BubblewrapOptions): SandboxDriver {
       const box = await readBox(boxes, id);
       if (!box) return;
       const deadline = performance.now() + graceMs;
-      if (await isAlive(box)) signal(box.pid, 'SIGTERM');
+      if (await isAlive(box)) send(box.pid, 'SIGTERM');
       while (performance.now() < deadline && (await isAlive(box))) await pause(10);
       await kill(box);
       guard.unwatch(id);
@@ -141,11 +142,12 @@ export function bubblewrapDriver(options: BubblewrapOptions): SandboxDriver {
       return box && describe(box);
     },
     async wait(id, abort) {
+      const signal = abort ? AbortSignal.any([abort, closing.signal]) : closing.signal;
       for (let waitMs = 5; ; waitMs = Math.min(waitMs * 1.5, 250)) {
         const box = await readBox(boxes, id);
         const sandbox = box && (await describe(box));
         if (sandbox?.status !== 'running') return { exitCode: sandbox?.exitCode ?? null, ...(sandbox?.reason ? { reason: sandbox.reason } : {}) };
-        await pause(waitMs, undefined, abort ? { signal: abort } : {});
+        await pause(waitMs, undefined, { signal });
       }
     },
     async exec(id, spec) {
@@ -166,13 +168,14 @@ export function bubblewrapDriver(options: BubblewrapOptions): SandboxDriver {
     buildImage: () => Promise.reject(fail('not_supported', { what: 'An image of its own with bubblewrap' })),
     hasImage: (image) => Promise.resolve(image === undefined),
     async close() {
+      closing.abort();
       guard.close();
       await channels.close();
     },
   };
 }
 
-function signal(pid: number, name: NodeJS.Signals): void {
+function send(pid: number, name: NodeJS.Signals): void {
   try {
     process.kill(pid, name);
   } catch {

@@ -37,6 +37,7 @@ export function engineDriver(options: EngineOptions): SandboxDriver {
   let connection: Promise<{ client: EngineClient; facts: EngineFacts }> | undefined;
   let plan: Promise<BasePlan> | undefined;
   let profile: Promise<string> | undefined;
+  const closing = new AbortController();
 
   const connect = async (): Promise<{ client: EngineClient; facts: EngineFacts }> => {
     const notes: string[] = [];
@@ -213,12 +214,13 @@ export function engineDriver(options: EngineOptions): SandboxDriver {
           return publicly(sandbox);
         });
     },
-    async wait(id, signal) {
+    async wait(id, abort) {
+      const signal = abort ? AbortSignal.any([abort, closing.signal]) : closing.signal;
       for (;;) {
         const query = { condition: 'not-running' };
-        const answer = await ask(`${containerOf(id)}/wait`, { method: 'POST', query, allow: [404], timeoutMs: null, ...(signal ? { signal } : {}) }).catch(
+        const answer = await ask(`${containerOf(id)}/wait`, { method: 'POST', query, allow: [404], timeoutMs: null, signal }).catch(
           (error: unknown) => {
-            if (signal?.aborted) throw error;
+            if (signal.aborted) throw error;
             return undefined;
           },
         );
@@ -227,7 +229,7 @@ export function engineDriver(options: EngineOptions): SandboxDriver {
         const sandbox = container === 'unknown' ? undefined : describe(container);
         if (sandbox?.status === 'exited') return { exitCode: sandbox.exitCode ?? null, ...(sandbox.reason ? { reason: sandbox.reason } : {}) };
         // The engine is gone or was restarted: the container may still run.
-        await pause(1000, undefined, signal ? { signal } : {});
+        await pause(1000, undefined, { signal });
       }
     },
     async exec(id, spec) {
@@ -259,6 +261,7 @@ export function engineDriver(options: EngineOptions): SandboxDriver {
     },
     hasImage,
     async close() {
+      closing.abort();
       guard.close();
       await channels.close();
       (await connection?.catch(() => undefined))?.client.close();
