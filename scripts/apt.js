@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 
 /** Debian package to a file that it brings. */
 const needed = {
+  curl: '/usr/bin/curl',
   chromium: '/usr/bin/chromium',
   'docker.io': '/usr/bin/dockerd',
   podman: '/usr/bin/podman',

@@ -27,7 +27,9 @@ function pageRefusal(file, { source, importKind, exportKind }) {
   const target = posix.normalize(posix.join('ui/src', posix.dirname(file), source.value));
   if (!source.value.startsWith('.') || target.startsWith('ui/src/')) return undefined;
   const isType = importKind === 'type' || exportKind === 'type';
-  return target.startsWith('src/schema/') && isType ? undefined : `ui may import types of src/schema and nothing else outside; not ${target}`;
+  return target.startsWith('src/schema/') && isType
+    ? undefined
+    : `ui may import types of src/schema and nothing else outside; not ${target}`;
 }
 
 export default { meta: { name: 'rooms' }, rules: { arrows } };

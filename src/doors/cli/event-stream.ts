@@ -1,40 +1,22 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { IncomingMessage } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createParser, type EventSourceMessage } from 'eventsource-parser';
 import { CommandFailure } from './failure.ts';
 import type { ServerClient } from './server-client.ts';
 
-export interface Frame {
-  id?: string;
-  event: string;
-  data: string;
-}
+/** One frame of a server-sent stream; only stored events carry an id. */
+export type Frame = EventSourceMessage;
 
 /** Cuts a server-sent stream into its frames. */
 export async function* frames(stream: AsyncIterable<Uint8Array>): AsyncGenerator<Frame> {
   const decoder = new TextDecoder();
-  let rest = '';
+  let ready: Frame[] = [];
+  const parser = createParser({ onEvent: (frame) => ready.push(frame) });
   for await (const chunk of stream) {
-    rest += decoder.decode(chunk, { stream: true });
-    const parts = rest.split(/\r?\n\r?\n/);
-    rest = parts.pop()!;
-    for (const part of parts) {
-      const frame = parse(part);
-      if (frame) yield frame;
-    }
+    parser.feed(decoder.decode(chunk, { stream: true }));
+    yield* ready;
+    ready = [];
   }
-}
-
-function parse(block: string): Frame | undefined {
-  const frame: Frame = { event: 'message', data: '' };
-  const data: string[] = [];
-  for (const line of block.split(/\r?\n/)) {
-    const [, field, value] = /^(\w+): ?(.*)$/s.exec(line) ?? [];
-    if (field === 'data') data.push(value!);
-    else if (field === 'event') frame.event = value!;
-    else if (field === 'id') frame.id = value!;
-  }
-  frame.data = data.join('\n');
-  return data.length > 0 ? frame : undefined;
 }
 
 /**
@@ -48,26 +30,25 @@ export async function* sessionFrames(
   signal: AbortSignal,
 ): AsyncGenerator<Frame> {
   let cursor = after;
-  for (let misses = 0; !signal.aborted;) {
+  for (let misses = 0; !signal.aborted; ) {
     try {
       const path = `/sessions/${encodeURIComponent(sessionId)}/events?after=${cursor}`;
-      const stream: IncomingMessage = await server.open('GET', path, {
-        headers: { accept: 'text/event-stream' },
-        signal,
-      });
+      const headers = { accept: 'text/event-stream' };
+      const stream: IncomingMessage = await server.open('GET', path, { headers, signal });
       for await (const frame of frames(stream)) {
         misses = 0;
-        if (frame.id !== undefined && Number(frame.id) <= cursor && frame.event !== 'reset') continue;
-        if (frame.id !== undefined) cursor = Number(frame.id);
         if (frame.event === 'reset') cursor = -1;
+        else if (frame.id !== undefined && Number(frame.id) <= cursor) continue;
+        else if (frame.id !== undefined) cursor = Number(frame.id);
         yield frame;
       }
     } catch (error) {
       if (signal.aborted) return;
-      const isRefusal =
-        error instanceof CommandFailure && error.code !== 'source.unreachable' && error.code !== 'server.not_running';
-      if (isRefusal || ++misses > 10) throw error;
+      if (isRefusal(error) || ++misses > 10) throw error;
     }
     await sleep(Math.min(200 * 2 ** misses, 3000), undefined, { signal }).catch(() => {});
   }
 }
+
+const isRefusal = (error: unknown): boolean =>
+  error instanceof CommandFailure && error.code !== 'source.unreachable' && error.code !== 'server.not_running';
