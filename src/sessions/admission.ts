@@ -167,10 +167,13 @@ export function storeMessage(
   ports.tables.insertMessage(messageRow(row.id, turn, args));
   const patch: Partial<SessionRow> = { last_turn: turn, active_at: Date.now() };
   if (more.caller) patch.caller = more.caller;
-  if (more.grant) patch.key_grant = more.grant;
-  if (args.model !== undefined) patch.model = args.model;
-  if (args.permissions !== undefined) patch.permissions = args.permissions;
+  // What an agent is started with counts from its next start on.
+  if (more.grant && !resumed && !row.key_grant)
+    throw fail('session.state', { ref: row.id, status: row.status, action: 'granting a key to an agent that runs already' });
   if (resumed) {
+    if (more.grant) patch.key_grant = more.grant;
+    if (args.model !== undefined) patch.model = args.model;
+    if (args.permissions !== undefined) patch.permissions = args.permissions;
     Object.assign(patch, { status: 'starting', error: null, node: more.node, wanted: null, turn });
     tx.append(row.id, turn, { type: 'status', status: 'starting', reason: 'resumed' });
     if (row.parent_id) tx.append(row.parent_id, ports.tables.getNow(row.parent_id)?.turn ?? 1, { type: 'child', child_session_id: row.id, status: 'starting' });

@@ -34,6 +34,8 @@ export interface Pool {
   /** Fills a slot of this kind in the background. */
   refill(wish: SlotWish): void;
   places(): string[];
+  /** Boxes that wait, ready for a message or for their agent's start. */
+  ready(): string[];
   dropProject(projectId: string): Promise<void>;
   close(): Promise<void>;
 }
@@ -93,6 +95,7 @@ export function pool(ports: SessionPorts): Pool {
       filling.set(key, fill(wish, key).finally(() => filling.delete(key)));
     },
     places: () => [...places],
+    ready: () => [...slots.values()].map((slot) => slot.box.id),
     async dropProject(projectId) {
       await Promise.all(filling.values());
       await Promise.all([...slots].filter(([, slot]) => slot.box.binding.projectId === projectId).map(([key, slot]) => drop(key, slot)));

@@ -13,8 +13,10 @@ export async function reconcile(ports: SessionPorts, lifecycle: Lifecycle, ourPl
   await removeStrayPlaces(ports, ourPlaces);
 }
 
-async function takeOverAbandoned(ports: SessionPorts, lifecycle: Lifecycle): Promise<void> {
-  for (const { id } of (await ports.tables.list({ isLive: true })).filter(isAbandoned)) {
+/** Goes on with sessions whose server is gone, all at once. */
+export async function takeOverAbandoned(ports: SessionPorts, lifecycle: Lifecycle): Promise<void> {
+  const abandoned = (await ports.tables.list({ isLive: true })).filter(isAbandoned);
+  const takeOver = async (id: string): Promise<void> => {
     // Of several processes only one may take it: the row decides.
     const row = await ports.log.write(() => {
       const now = ports.tables.getNow(id);
@@ -23,7 +25,8 @@ async function takeOverAbandoned(ports: SessionPorts, lifecycle: Lifecycle): Pro
       return ports.tables.getNow(id);
     });
     if (row) await lifecycle.takeOver(row).catch((error: unknown) => ports.logger.error({ err: error, session: id }, 'a session could not be taken over'));
-  }
+  };
+  await Promise.all(abandoned.map((row) => takeOver(row.id)));
 }
 
 /** Boxes of this home that belong to no place of ours and to no other server that lives. */

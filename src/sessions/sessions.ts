@@ -9,12 +9,13 @@ import { placeAt, removePlace } from './place.ts';
 import { pool, type Slot, type SlotWish } from './pool.ts';
 import type { SessionPorts } from './ports.ts';
 import { isAdmin, isOwned, isVisible, owned, visible } from './reach.ts';
-import { reconcile } from './reconcile.ts';
+import { reconcile, takeOverAbandoned } from './reconcile.ts';
 import { stateFailure } from './runner.ts';
 import { utilityBoxes, type UtilityBoxes } from './utility-boxes.ts';
 
 const reconcileMs = 10_000;
 const maxAnswerBytes = 3 * 1024 * 1024;
+const declaredWithinMs = 500;
 
 export interface EventsAnswer {
   session_id: string;
@@ -58,8 +59,10 @@ export interface Sessions {
   touch(sessionId: string): void;
   onStatus(listener: (sessionId: string, status: SessionStatus) => void): () => void;
   /** Fires when a session's caller declared its tools anew. */
-  onDeclared(listener: (sessionId: string) => void): () => void;
+  onDeclared(listener: (sessionId: string) => void | Promise<void>): () => void;
   readonly utility: UtilityBoxes;
+  /** Ids of the sandboxes that wait for a session. */
+  warmBoxes(): string[];
   /** Takes over what an earlier server left, and begins to look after sandboxes. */
   start(): Promise<void>;
   /** Leaves sandboxes running that can be re-attached. */
@@ -70,7 +73,7 @@ export function sessions(ports: SessionPorts): Sessions {
   const life = lifecycle(ports);
   const warm = pool(ports);
   const utility = utilityBoxes(ports);
-  const declared = new Set<(sessionId: string) => void>();
+  const declared = new Set<(sessionId: string) => void | Promise<void>>();
   const ourPlaces = (): string[] => [...life.places(), ...warm.places(), ...utility.places()];
   let timers: NodeJS.Timeout[] = [];
   let looking: Promise<void> = Promise.resolve();
@@ -89,12 +92,14 @@ export function sessions(ports: SessionPorts): Sessions {
     if (known) return known;
     const target = await findTarget(ports, actor, args, isSpawn);
     const extras = await admitExtras(ports, actor, args, target.project);
-    const answer = target.session ? await goOn(actor, args, target, extras) : await begin(actor, args, target, extras);
-    if (extras.caller) {
-      await ports.asks.declared(answer.session_id, actor.principal);
-      for (const listener of declared) listener(answer.session_id);
-    }
-    return answer;
+    return target.session ? goOn(actor, args, target, extras) : begin(actor, args, target, extras);
+  }
+
+  /** The new tools reach the sandbox before the message does, as far as it listens. */
+  async function tellDeclared(sessionId: string, owner: string): Promise<void> {
+    await ports.asks.declared(sessionId, owner);
+    const told = Promise.allSettled([...declared].map(async (listener) => listener(sessionId)));
+    await Promise.race([told, new Promise((resolve) => setTimeout(resolve, declaredWithinMs).unref())]);
   }
 
   function answered(actor: Actor, args: MessageArgs): Promise<MessageAnswer | undefined> {
@@ -157,6 +162,7 @@ export function sessions(ports: SessionPorts): Sessions {
       keep(actor, args, public_);
       return stored;
     });
+    if (extras.caller) await tellDeclared(answer.session_id, target.session!.owner);
     if (resumed) {
       const row = (await ports.tables.get(answer.session_id))!;
       life.launch(row, await life.mintKey(row));
@@ -215,6 +221,7 @@ export function sessions(ports: SessionPorts): Sessions {
 
   return {
     utility,
+    warmBoxes: () => warm.ready(),
     message: (actor, args) => accept(actor, args, false),
     spawn: (actor, args) => accept(actor, args, true),
     get: (actor, sessionId) => visible(ports, actor, sessionId),
@@ -308,7 +315,8 @@ export function sessions(ports: SessionPorts): Sessions {
       return () => declared.delete(listener);
     },
     async start() {
-      await look();
+      await takeOverAbandoned(ports, life);
+      void look();
       const idleMs = ports.settings().limits.idleMinutes * 60_000;
       timers = [setInterval(() => void look(), reconcileMs), setInterval(endIdle, Math.max(100, Math.min(5000, idleMs / 4)))];
       for (const timer of timers) timer.unref();

@@ -94,17 +94,11 @@ describe('the warm pool', () => {
   test('gives the next session of its kind a sandbox whose agent waits, and keeps others apart', async () => {
     const first = await spawn('say cold');
     await room.until(first, status('idle'));
-    await until(() => room.driver.running().length === 2);
-    const waiting = room.driver.running().find((box) => box !== undefined)!;
-    assert.ok(waiting);
-    await new Promise((resolve) => setTimeout(resolve, 600));
-    const [, slot] = room.driver.running();
-    const started = performance.now();
+    await until(() => room.sessions.warmBoxes().length === 1, 10_000);
+    const [slot] = room.sessions.warmBoxes();
     const second = await spawn('say warm');
     await room.until(second, completion(1));
-    const warmMs = performance.now() - started;
     assert.equal(await boxOf(second), slot);
-    assert.ok(warmMs < 250, `a warm session took ${warmMs} ms`);
     assert.ok(isGapless(await room.events(second)));
     const third = await spawn('say other', { permissions: 'deny' });
     await room.until(third, completion(1));
