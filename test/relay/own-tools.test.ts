@@ -1,0 +1,154 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { rawRelay, type RawRelay } from '../kit/relay-socket.ts';
+import { testServer, type TestServer } from '../kit/server.ts';
+import { turn, value } from '../kit/session.ts';
+
+const seven = ['config_limits', 'project_get', 'project_list', 'session_events', 'session_get', 'session_list', 'workspace_list'];
+
+describe("the server's own tools over a session's socket", () => {
+  let server: TestServer;
+  let relay: RawRelay;
+  let projectId: string;
+  let sessionId: string;
+  const keys: Record<string, string> = {};
+  before(async () => {
+    server = await testServer();
+    projectId = (await value(server, 'project_create', { name: 'home' })).id;
+    ({ sessionId } = await turn(server, { project_id: projectId, message: '1 + 1' }));
+    relay = await rawRelay((await value(server, 'session_get', { session_id: sessionId })).relay_socket);
+    for (const scope of ['read', 'write', 'admin']) keys[scope] = (await value(server, 'token_create', { name: scope, scope })).token;
+  });
+  after(async () => {
+    relay.close();
+    await value(server, 'session_end', { session_id: sessionId });
+    await server.remove();
+  });
+
+  const discover = async (key: string): Promise<string[]> =>
+    (await relay.ask('oubliette_tools', { api_key: key })).result.tools.map((tool: any) => tool.name).toSorted();
+  const call = (api_key: string, tool: string, args?: unknown) =>
+    relay.ask('oubliette_call_tool', { api_key, tool, ...(args !== undefined && { arguments: args }) });
+
+  it('a read key discovers just the seven read tools, with description and schema', async () => {
+    assert.deepEqual(await discover(keys['read']!), seven);
+    const { tools } = (await relay.ask('oubliette_tools', { api_key: keys['read'] })).result;
+    for (const tool of tools) {
+      assert.deepEqual(Object.keys(tool).toSorted(), ['description', 'inputSchema', 'name']);
+      assert.ok(tool.description.length > 10);
+      assert.equal(tool.inputSchema.type, 'object');
+    }
+  });
+
+  it('a write key discovers projects, containers, sessions, workspaces and image_rebuild too', async () => {
+    const names = await discover(keys['write']!);
+    for (const name of [...seven, 'project_create', 'project_delete', 'container_exec', 'session_message', 'workspace_create', 'image_rebuild'])
+      assert.ok(names.includes(name), name);
+    assert.deepEqual(names.filter((name) => !/^(project|container|session|workspace)_|^(image_rebuild|config_limits)$/.test(name)), []);
+  });
+
+  it('an admin key discovers all of them', async () => {
+    const names = await discover(keys['admin']!);
+    for (const name of ['token_create', 'token_list', 'token_revoke', 'project_list', 'caller_tool_response']) assert.ok(names.includes(name), name);
+    assert.ok(!names.some((name) => name.startsWith('demo_')), 'other bundles are not own tools');
+  });
+
+  it('refuses keys that are wrong, malformed, empty or enormous, in the same words', async () => {
+    for (const api_key of ['oub_wrong', '', `oub_${'A'.repeat(43)}`, 'x'.repeat(1_000_000), 7, null, {}]) {
+      const { error } = await relay.ask('oubliette_tools', { api_key });
+      assert.deepEqual([error.code, error.message, error.data.code], [-32001, 'invalid or expired API key', 'auth.invalid']);
+      assert.equal((await relay.ask('oubliette_call_tool', { api_key, tool: 'project_list' })).error.code, -32001);
+    }
+  });
+
+  it('asks for what is missing', async () => {
+    assert.equal((await relay.ask('oubliette_tools', {})).error.code, -32602);
+    assert.equal((await relay.ask('oubliette_call_tool', { tool: 'project_list' })).error.code, -32602);
+    assert.equal((await relay.ask('oubliette_call_tool', { api_key: keys['read'] })).error.code, -32602);
+  });
+
+  it('runs a tool and answers its JSON as text', async () => {
+    const { result } = await call(keys['read']!, 'project_list', {});
+    assert.equal(result.isError, false);
+    assert.deepEqual(JSON.parse(result.content[0].text).projects.map((each: any) => each.name), ['home']);
+    assert.deepEqual((await call(keys['read']!, 'project_list')).result, result, 'arguments may be left out');
+  });
+
+  it('creates a project with a write key', async () => {
+    const { result } = await call(keys['write']!, 'project_create', { name: 'test-project' });
+    const made = JSON.parse(result.content[0].text);
+    assert.match(made.id, /^proj_/);
+    assert.equal((await value(server, 'project_get', { project_id: made.id })).name, 'test-project');
+  });
+
+  it('hands tool errors and bad arguments to the agent as results', async () => {
+    const again = await call(keys['write']!, 'project_create', { name: 'home' });
+    assert.equal(again.result.isError, true);
+    assert.match(again.result.content[0].text, /home/);
+    const bad = await call(keys['write']!, 'project_create', { nme: 'x' });
+    assert.equal(bad.result.isError, true);
+    assert.match(bad.result.content[0].text, /name/);
+    assert.equal((await call(keys['read']!, 'project_get', { project_id: 'proj_none' })).result.isError, true);
+  });
+
+  it('refuses what the scope does not cover, whether it exists or not', async () => {
+    for (const [scope, tool] of [['write', 'token_create'], ['read', 'project_create'], ['write', 'no_such'], ['read', 'demo_foo']] as const) {
+      const { error } = await call(keys[scope]!, tool, {});
+      assert.deepEqual([error.code, error.message], [-32002, 'tool not allowed for this token scope'], tool);
+    }
+    assert.equal((await call(keys['admin']!, 'no_such', {})).error.code, -32602);
+    assert.equal((await call(keys['admin']!, 'demo_foo', { text: 'x' })).error.code, -32602);
+  });
+
+  it('checks the key at every call: expired or revoked since discovery', async () => {
+    const short = await value(server, 'token_create', { name: 'short', scope: 'read', ttl_seconds: 1 });
+    const doomed = await value(server, 'token_create', { name: 'doomed', scope: 'read' });
+    assert.deepEqual(await discover(short.token), seven);
+    assert.equal((await call(doomed.token, 'project_list')).result.isError, false);
+    await value(server, 'token_revoke', { token_id: doomed.id });
+    assert.equal((await call(doomed.token, 'project_list')).error.code, -32001);
+    await sleep(1100);
+    assert.equal((await call(short.token, 'project_list')).error.code, -32001);
+  });
+
+  it('shows a narrowed key its own projects alone', async () => {
+    const { token } = await value(server, 'token_create', { name: 'narrow', scope: 'read', projects: [projectId] });
+    const other = await value(server, 'project_create', { name: 'other' });
+    const listed = JSON.parse((await call(token, 'project_list')).result.content[0].text).projects;
+    assert.deepEqual(listed.map((each: any) => each.id), [projectId]);
+    assert.equal((await call(token, 'project_get', { project_id: other.id })).result.isError, true);
+  });
+
+  it('never lets an agent change the catalog or hand itself more than its key has', async () => {
+    const made = JSON.parse((await call(keys['admin']!, 'token_create', { name: 'x', scope: 'read' })).result.content[0].text);
+    assert.equal(made.session_id, sessionId, 'what a session makes belongs to it');
+    const widened = await call(keys['write']!, 'project_create', { name: 'wide', limits: { depth: 10, agents: 1000 } });
+    if (!widened.result.isError) {
+      const { limits } = JSON.parse(widened.result.content[0].text);
+      assert.ok(limits.depth <= 3 && limits.agents <= 50, JSON.stringify(limits));
+    }
+  });
+
+  it('a key granted to one session is worth nothing on the socket of another', async () => {
+    const { sessionId: granted } = await turn(server, {
+      project_id: projectId, create_workspace: true, message: 'oubliette_project_list()', grant: { scope: 'read' },
+    });
+    const found = await value(server, 'container_exec', {
+      project_id: projectId,
+      session_id: granted,
+      command: 'tr "\\0" "\\n" < /proc/1/environ; for p in /proc/[0-9]*; do tr "\\0" "\\n" < $p/environ; done 2>/dev/null',
+    });
+    const key = /OUBLIETTE_API_KEY=(oub_\S+)/.exec(found.stdout)?.[1];
+    assert.ok(key, 'the key is in the environment of the sandbox');
+    const theirs = await rawRelay((await value(server, 'session_get', { session_id: granted })).relay_socket);
+    assert.equal((await theirs.ask('oubliette_tools', { api_key: key })).result.tools.length, 7);
+    assert.equal((await relay.ask('oubliette_tools', { api_key: key })).error.code, -32001);
+    theirs.close();
+    const before = (await value(server, 'token_list', {})).tokens.find((each: any) => each.session_id === granted);
+    assert.equal(before.revoked, false);
+    await value(server, 'session_end', { session_id: granted });
+    const afterwards = (await value(server, 'token_list', {})).tokens.find((each: any) => each.id === before.id);
+    assert.equal(afterwards.revoked, true, 'it ends with its session');
+  });
+});

@@ -1,0 +1,113 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { rawRelay, type RawRelay } from '../kit/relay-socket.ts';
+import { testServer, type TestServer } from '../kit/server.ts';
+import { turn, value } from '../kit/session.ts';
+
+describe("lines on a session's socket", () => {
+  let server: TestServer;
+  let path: string;
+  let relay: RawRelay;
+  let key: string;
+  before(async () => {
+    server = await testServer();
+    const project = await value(server, 'project_create', { name: 'wire' });
+    const { sessionId } = await turn(server, { project_id: project.id, message: '1' });
+    path = (await value(server, 'session_get', { session_id: sessionId })).relay_socket;
+    relay = await rawRelay(path);
+    key = (await value(server, 'token_create', { name: 'k', scope: 'read' })).token;
+  });
+  after(async () => {
+    relay.close();
+    for (const { id } of (await value(server, 'session_list', {})).sessions) await value(server, 'session_end', { session_id: id });
+    await server.remove();
+  });
+
+  const alive = async (): Promise<void> => {
+    assert.equal((await relay.ask('oubliette_tools', { api_key: key })).result.tools.length, 7);
+  };
+
+  it('greets every connection with caller_tools_config, also when there are none', async () => {
+    for (let i = 0; i < 3; i++) {
+      const one = await rawRelay(path);
+      const greeting = await one.next((message) => message.method === 'caller_tools_config');
+      assert.deepEqual([greeting.params.caller_id, greeting.params.tools, greeting.id], ['', [], undefined]);
+      one.close();
+    }
+  });
+
+  it('answers garbage, half JSON and binary with -32700 and lives on', async () => {
+    for (const line of ['not json', '{"a":', '\x00\x01\xff\xfe', '[1,2', '"']) {
+      const before = relay.messages.length;
+      relay.send(`${line}\n`);
+      await relay.next((message) => relay.messages.indexOf(message) >= before && message.error?.code === -32700 && message.id === null);
+    }
+    relay.send('\n\n   \n');
+    await alive();
+  });
+
+  it('takes a line in pieces, and several in one piece', async () => {
+    const line = JSON.stringify({ id: 'pieces', method: 'oubliette_tools', params: { api_key: key } });
+    for (const letter of line.match(/.{1,7}/g)!) relay.send(letter);
+    relay.send(`\n${JSON.stringify({ id: 'second', method: 'nothing' })}\n${JSON.stringify({ id: 'third', method: 'nothing' })}\n`);
+    assert.ok((await relay.next((message) => message.id === 'pieces')).result);
+    assert.equal((await relay.next((message) => message.id === 'second')).error.code, -32601);
+    assert.equal((await relay.next((message) => message.id === 'third')).error.code, -32601);
+  });
+
+  it('takes 16 MiB and refuses one byte more', async () => {
+    const frame = JSON.stringify({ id: 'fits', method: 'oubliette_tools', params: { api_key: '' } });
+    const room = 16 * 1024 * 1024;
+    const filled = frame.replace('"api_key":""', `"api_key":"${'x'.repeat(room - frame.length)}"`);
+    assert.equal(filled.length, room);
+    relay.send(`${filled}\n`);
+    assert.equal((await relay.next((message) => message.id === 'fits')).error.code, -32001);
+    relay.send(`${filled.replace('fits', 'more')} \n`);
+    const before = relay.messages.length;
+    await relay.next((message) => relay.messages.indexOf(message) >= before && message.error?.code === -32700);
+    assert.ok(!relay.messages.some((message) => message.id === 'more'));
+    await alive();
+  });
+
+  it('takes a missing jsonrpc, answers a missing id with null, and refuses ids of other types', async () => {
+    relay.send('{"method":"nothing"}\n');
+    assert.equal((await relay.next((message) => message.id === null && message.error?.code === -32601)).error.code, -32601);
+    for (const id of ['{}', '[]', 'true', '"' + 'x'.repeat(300) + '"']) {
+      const before = relay.messages.length;
+      relay.send(`{"id":${id},"method":"oubliette_tools"}\n`);
+      await relay.next((message) => relay.messages.indexOf(message) >= before && message.error?.code === -32600);
+    }
+    assert.ok((await relay.ask('oubliette_tools', { api_key: key }, 7)).result, 'numbers are ids');
+    for (const line of ['[]', '7', 'null', '{}', '{"id":1}', '[{"id":1,"method":"x"}]']) {
+      const before = relay.messages.length;
+      relay.send(`${line}\n`);
+      await relay.next((message) => relay.messages.indexOf(message) >= before && message.error?.code === -32600);
+    }
+  });
+
+  it('refuses params that are no object or nested too deeply', async () => {
+    for (const params of [[], 'x', 7]) assert.equal((await relay.ask('oubliette_tools', params)).error.code, -32602);
+    relay.send(`{"id":"deep","method":"oubliette_call_tool","params":${'{"a":'.repeat(5000)}1${'}'.repeat(5000)}}\n`);
+    assert.equal((await relay.next((message) => message.id === 'deep')).error.code, -32602);
+    await alive();
+  });
+
+  it('answers many requests in any order', async () => {
+    const all = await Promise.all(
+      Array.from({ length: 200 }, (_, i) => relay.ask('oubliette_call_tool', { api_key: key, tool: 'project_list' }, `many-${i}`)),
+    );
+    assert.ok(all.every(({ result }) => result.isError === false));
+  });
+
+  it('bears a thousand connections and clients that never read', async () => {
+    const crowd: RawRelay[] = [];
+    for (let i = 0; i < 200; i++) crowd.push(await rawRelay(path));
+    for (const each of crowd) each.close();
+    for (let i = 0; i < 800; i++) (await rawRelay(path)).close();
+    const deaf = await rawRelay(path);
+    deaf.socket.pause();
+    for (let i = 0; i < 300; i++) deaf.send(`${JSON.stringify({ id: i, method: 'oubliette_tools', params: { api_key: key } })}\n`);
+    await alive();
+    deaf.close();
+  });
+});
