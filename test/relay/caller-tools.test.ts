@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { eventStream, type EventStream } from '../kit/event-stream.ts';
-import { rawRelay, type RawRelay } from '../kit/relay-socket.ts';
+import { rawRelay } from '../kit/relay-socket.ts';
 import { testServer, type TestServer } from '../kit/server.ts';
 import { completed, events, turn, value } from '../kit/session.ts';
 

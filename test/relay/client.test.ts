@@ -1,0 +1,197 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { rm } from 'node:fs/promises';
+import { connect, createServer } from 'node:net';
+import { after, before, describe, it } from 'node:test';
+import { join } from 'node:path';
+import { Client } from '@modelcontextprotocol/client';
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import { eventStream } from '../kit/event-stream.ts';
+import { testServer, type TestServer } from '../kit/server.ts';
+import { turn, value } from '../kit/session.ts';
+import { until } from '../kit/until.ts';
+
+const program = join(import.meta.dirname, '../../src/client.ts');
+const schema = { type: 'object', properties: { message: { type: 'string', 'x-hint': 'kept' } }, required: ['message'] };
+const base = ['run', 'session_events', 'session_message'];
+
+interface Started {
+  client: Client;
+  stderr: () => string;
+}
+
+describe('oubliette-client', () => {
+  let server: TestServer;
+  let projectId: string;
+  let key: string;
+  const open: Client[] = [];
+  before(async () => {
+    server = await testServer({ config: 'limits: { sessionsPerProject: 30, reconnectGraceMs: 3000 }\n' });
+    projectId = (await value(server, 'project_create', { name: 'clients' })).id;
+    key = (await value(server, 'token_create', { name: 'k', scope: 'write' })).token;
+  });
+  after(async () => {
+    for (const client of open) await client.close();
+    for (const { id, status } of (await value(server, 'session_list', {})).sessions)
+      if (status !== 'ended') await value(server, 'session_end', { session_id: id });
+    await server.remove();
+  });
+
+  const begin = async (context?: object): Promise<{ sessionId: string; socket: string }> => {
+    const { sessionId } = await turn(server, { project_id: projectId, create_workspace: true, message: '1', ...(context && { context }) });
+    return { sessionId, socket: (await value(server, 'session_get', { session_id: sessionId })).relay_socket };
+  };
+  const start = async (socket: string, apiKey?: string, era: 'auto' | 'legacy' = 'auto', onChange = () => {}): Promise<Started> => {
+    const transport = new StdioClientTransport({
+      command: process.execPath,
+      args: [program, '--socket', socket],
+      env: { PATH: process.env['PATH']!, ...(apiKey !== undefined && { OUBLIETTE_API_KEY: apiKey }) },
+      stderr: 'pipe',
+    });
+    let stderr = '';
+    transport.stderr?.on('data', (chunk: Buffer) => (stderr += chunk.toString()));
+    const client = new Client(
+      { name: 'test', version: '1' },
+      { ...(era === 'auto' ? { versionNegotiation: { mode: 'auto' as const } } : {}), listChanged: { tools: { onChanged: onChange } } },
+    );
+    await client.connect(transport);
+    open.push(client);
+    return { client, stderr: () => stderr };
+  };
+  const names = async ({ client }: Started): Promise<string[]> => (await client.listTools()).tools.map((tool) => tool.name).toSorted();
+  const text = (result: any): string => result.content[0].text;
+
+  for (const era of ['auto', 'legacy'] as const)
+    it(`offers base, own and caller tools under their prefixes, schemas unchanged (${era})`, async () => {
+      const { socket } = await begin({ caller_id: 'ant', caller_tools: [{ name: 'send_response', description: 'Send message', inputSchema: schema }] });
+      const started = await start(socket, key, era);
+      const all = await names(started);
+      for (const name of [...base, 'oubliette_project_create', 'oubliette_project_list', 'ant_send_response']) assert.ok(all.includes(name), name);
+      assert.ok(!all.includes('oubliette_token_create'));
+      const { tools } = await started.client.listTools();
+      const lent = tools.find((tool) => tool.name === 'ant_send_response')!;
+      assert.deepEqual([lent.description, lent.inputSchema], ['Send message', schema]);
+      const listed = await started.client.callTool({ name: 'oubliette_project_list', arguments: {} });
+      assert.equal(JSON.parse(text(listed)).projects[0].name, 'clients');
+    });
+
+  it('has base and caller tools alone without a key, and does not even ask', async () => {
+    const { socket } = await begin({ caller_id: 'ant', caller_tools: [{ name: 'hi' }] });
+    const said: string[] = [];
+    const listening = `${socket}.tap`;
+    const tap = createServer((inner) => {
+      const outer = connect(socket);
+      inner.on('data', (chunk: Buffer) => said.push(chunk.toString()));
+      inner.pipe(outer).pipe(inner);
+      inner.on('error', () => {});
+      outer.on('error', () => {});
+    }).listen(listening);
+    await once(tap, 'listening');
+    const started = await start(listening);
+    assert.deepEqual(await names(started), ['ant_hi', ...base].toSorted());
+    assert.ok(!said.join('').includes('oubliette_tools'));
+    const unknown = await started.client.callTool({ name: 'oubliette_project_list', arguments: {} });
+    assert.equal(unknown.isError, true);
+    await started.client.close();
+    tap.close();
+    await rm(listening, { force: true });
+  });
+
+  it('warns once about a key that is not valid and goes on without', async () => {
+    const { socket } = await begin();
+    const started = await start(socket, `oub_${'A'.repeat(43)}`);
+    assert.deepEqual(await names(started), base);
+    assert.equal(started.stderr().trim().split('\n').length, 1);
+    assert.match(started.stderr(), /invalid or expired API key/);
+    assert.ok(!started.stderr().includes('oub_'));
+  });
+
+  it('maps every error of the socket to a result that says why', async () => {
+    const { socket } = await begin({ caller_id: 'ant', caller_tools: [{ name: 'slow' }], timeout_ms: 300 });
+    const doomed = await value(server, 'token_create', { name: 'doomed', scope: 'write' });
+    const { client } = await start(socket, doomed.token);
+    const failed = async (name: string, args = {}): Promise<string> => {
+      const result = await client.callTool({ name, arguments: args });
+      assert.equal(result.isError, true);
+      return text(result);
+    };
+    assert.equal(await failed('ant_slow'), 'caller tool timed out after 0.3 s');
+    assert.match(await failed('oubliette_project_get', { project_id: 'proj_none' }), /proj_none/);
+    assert.match(await failed('session_events', { session_id: 'ses_none' }), /ses_none/);
+    await value(server, 'token_revoke', { token_id: doomed.id });
+    assert.equal(await failed('oubliette_project_list'), 'invalid or expired API key');
+  });
+
+  it('follows a new declaration and announces the change', async () => {
+    const { socket, sessionId } = await begin({ caller_id: 'ant', caller_tools: [{ name: 'one' }] });
+    let changes = 0;
+    const started = await start(socket, undefined, 'legacy', () => changes++);
+    assert.ok((await names(started)).includes('ant_one'));
+    await turn(server, { session_id: sessionId, message: '2', context: { caller_id: 'ant', caller_tools: [{ name: 'two' }] } });
+    await until(async () => (await names(started)).includes('ant_two'));
+    assert.ok(!(await names(started)).includes('ant_one'));
+    await until(() => changes > 0);
+  });
+
+  it('starts child sessions and reads what they did, and no others', async () => {
+    const { socket, sessionId } = await begin();
+    const other = await begin();
+    const { client } = await start(socket);
+    const spawned = JSON.parse(text(await client.callTool({ name: 'session_message', arguments: { message: '20 + 3' } })));
+    const child = await value(server, 'session_get', { session_id: spawned.session_id });
+    assert.deepEqual([child.parent_id, child.depth], [sessionId, 1]);
+    await until(async () => text(await client.callTool({ name: 'session_events', arguments: { session_id: spawned.session_id } })).includes('"text":"23"'), 20_000);
+    assert.equal((await client.callTool({ name: 'session_events', arguments: { session_id: other.sessionId } })).isError, true);
+    assert.equal((await client.callTool({ name: 'session_message', arguments: { session_id: other.sessionId, message: '1' } })).isError, true);
+  });
+
+  it('keeps a call pending over a server restart and runs nothing twice', async () => {
+    const { socket, sessionId } = await begin({ caller_id: 'ant', caller_tools: [{ name: 'ask' }] });
+    const { client } = await start(socket, key);
+    const first = await eventStream(server, sessionId);
+    const call = client.callTool({ name: 'ant_ask', arguments: { n: 1 } });
+    const asked = await first.next((frame) => frame.event === 'caller_tool_request');
+    first.close();
+    await server.close();
+    server = await testServer({ home: server.home });
+    const second = await eventStream(server, sessionId, server.token, asked.data.index);
+    await second.next((frame) => frame.event === 'ask_pending' && frame.data.request_id === asked.data.request_id);
+    await value(server, 'caller_tool_response', { session_id: sessionId, request_id: asked.data.request_id, result: 'after the restart' });
+    assert.equal(text(await call), 'after the restart');
+    const requests = (await value(server, 'session_events', { session_id: sessionId, max_events: 1000 })).events.filter((event: any) => event.type === 'caller_tool_request');
+    assert.equal(requests.length, 1);
+    assert.equal((await client.callTool({ name: 'oubliette_project_list', arguments: {} })).isError, false);
+    second.close();
+  });
+
+  it('fails what is pending at once when the session ends', async () => {
+    const { socket, sessionId } = await begin({ caller_id: 'ant', caller_tools: [{ name: 'ask' }] });
+    const { client } = await start(socket);
+    const stream = await eventStream(server, sessionId);
+    const call = client.callTool({ name: 'ant_ask', arguments: {} });
+    await stream.next((frame) => frame.event === 'caller_tool_request');
+    const started = performance.now();
+    await value(server, 'session_end', { session_id: sessionId });
+    const result: any = await call;
+    assert.equal(result.isError, true);
+    assert.ok(performance.now() - started < 5000);
+    stream.close();
+  });
+
+  it('fails what is pending when no server comes back in time', async () => {
+    const folder = join(server.home, 'gone.sock');
+    const fake = createServer((socket) => {
+      socket.write(`${JSON.stringify({ method: 'caller_tools_config', params: { caller_id: 'ant', tools: [{ name: 'x' }], reconnect_grace_ms: 300 } })}\n`);
+      socket.on('error', () => {});
+      socket.on('data', () => {
+        socket.destroy();
+        fake.close();
+      });
+    }).listen(folder);
+    await once(fake, 'listening');
+    const { client } = await start(folder);
+    const result: any = await client.callTool({ name: 'ant_x', arguments: {} });
+    assert.equal(result.isError, true);
+    assert.match(text(result), /did not come back/);
+  });
+});
