@@ -1,15 +1,26 @@
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 
-/** Names this process so that others on the same home can tell whether it still runs, also after its pid is used again. */
+/** Servers that run in this very process: one that stopped must not look alive because its process is. */
+const ours = new Set<string>();
+
+/** Names this server so that others on the same home can tell whether it still runs, also after its pid is used again. */
 export function nodeIdentity(): string {
-  return `${process.pid}.${startOf(process.pid) ?? 0}.${randomBytes(4).toString('hex')}`;
+  const node = `${process.pid}.${startOf(process.pid) ?? 0}.${randomBytes(4).toString('hex')}`;
+  ours.add(node);
+  return node;
+}
+
+/** The server of this name has stopped; what it left behind is anyone's. */
+export function retireNode(node: string): void {
+  ours.delete(node);
 }
 
 export function isNodeAlive(node: string | null | undefined): boolean {
   if (!node) return false;
   const [pid, start] = node.split('.').map(Number);
   if (!pid || !Number.isInteger(pid)) return false;
+  if (pid === process.pid) return ours.has(node);
   if (start) return startOf(pid) === start;
   try {
     process.kill(pid, 0);

@@ -4,7 +4,7 @@ import type { SessionRow } from '../store/index.ts';
 import { admitExtras, findTarget, isLive, storeMessage, storeSpawn, type MessageAnswer, type MessageArgs, type Target } from './admission.ts';
 import { reserve, type Reservation } from './budget.ts';
 import { lifecycle } from './lifecycle.ts';
-import { isNodeAlive } from './node-identity.ts';
+import { isNodeAlive, retireNode } from './node-identity.ts';
 import { placeAt, removePlace } from './place.ts';
 import { pool, type Slot, type SlotWish } from './pool.ts';
 import type { SessionPorts } from './ports.ts';
@@ -329,6 +329,7 @@ export function sessions(ports: SessionPorts): Sessions {
       await looking;
       await Promise.all([warm.close(), utility.close()]);
       await life.leave();
+      retireNode(ports.node);
     },
   };
 

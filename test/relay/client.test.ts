@@ -151,9 +151,9 @@ describe('oubliette-client', () => {
     const first = await eventStream(server, sessionId);
     const call = client.callTool({ name: 'ant_ask', arguments: { n: 1 } });
     const asked = await first.next((frame) => frame.event === 'caller_tool_request');
-    first.close();
     await server.close();
     server = await testServer({ home: server.home });
+    first.close();
     const second = await eventStream(server, sessionId, server.token, asked.data.index);
     await second.next((frame) => frame.event === 'ask_pending' && frame.data.request_id === asked.data.request_id);
     await value(server, 'caller_tool_response', { session_id: sessionId, request_id: asked.data.request_id, result: 'after the restart' });
