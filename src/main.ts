@@ -83,6 +83,7 @@ export interface RunningServer {
 
 const { version } = JSON.parse(readFileSync(join(packageRoot, 'package.json'), 'utf8')) as { version: string };
 const reapEveryMs = 3600_000;
+const finishMs = 10_000;
 
 /** Starts a server on one home and answers when it is ready; `close` lets running calls finish. */
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
@@ -147,7 +148,6 @@ async function build(options: ServerOptions, closers: (() => Promise<void> | voi
   closers.push(() => log.close());
   const present = presence();
   const questions = asks({ log, tables: askTables, presence: present, reconnectGraceMs: () => settings().limits.reconnectGraceMs });
-  closers.push(() => questions.close());
   const knownBundles = (): string[] => catalog.bundles().map((each) => each.slug);
   const places = projects({
     db,
@@ -340,7 +340,13 @@ async function build(options: ServerOptions, closers: (() => Promise<void> | voi
   await places.tidy();
   await agentSessions.start();
   closers.push(() => agentSessions.stop());
-  closers.push(() => app.close());
+  closers.push(async () => {
+    // Running calls may finish, within reason.
+    const force = setTimeout(() => app.server.closeAllConnections(), finishMs);
+    await app.close().finally(() => clearTimeout(force));
+  });
+  // Before the streams: that we stop is no disconnect of any caller.
+  closers.push(() => questions.close());
   await app.listen({ port: options.port, host: options.host });
 
   const { port } = app.server.address() as { port: number };

@@ -106,6 +106,8 @@ export function callGate({ catalog, views, observe, settings, keepLarge, redact 
     const timeoutMs = view.limits?.timeoutMs ?? (seen.bundle.kind === 'stored' ? storedTimeoutMs : offeredTimeoutMs);
     const deadline = new AbortController();
     const timer = setTimeout(() => deadline.abort(fail('tool.timeout', { tool: view.name, timeoutMs })), timeoutMs);
+    // The server's own sockets keep it alive; a call that is waited for must not keep it from stopping.
+    timer.unref();
     const cancel = (): void => deadline.abort(fail('tool.cancelled', { tool: view.name }));
     options.signal?.addEventListener('abort', cancel, { once: true });
     if (options.signal?.aborted) cancel();

@@ -78,10 +78,10 @@ export function asks({ log, tables, presence, reconnectGraceMs }: AsksOptions): 
   const unlisten = [
     presence.onCome((sessionId) => {
       graceUntil.delete(sessionId);
-      void onCome(sessionId);
+      quietly(onCome(sessionId));
     }),
-    presence.onGone((sessionId, principal) => void disconnect(sessionId, principal)),
-    log.onForeignCommit(() => void lookForAnswers()),
+    presence.onGone((sessionId, principal) => quietly(disconnect(sessionId, principal))),
+    log.onForeignCommit(() => quietly(lookForAnswers())),
   ];
 
   const room: Asks = {
@@ -109,7 +109,7 @@ export function asks({ log, tables, presence, reconnectGraceMs }: AsksOptions): 
       const row = await tables.get(askId);
       if (!row) throw fail('ask.not_found', { ref: askId });
       if (row.state !== 'open') settle(askId, outcomeOf(row));
-      const onAbort = (): void => void finish(askId, { outcome: 'error', message: 'the request was cancelled' });
+      const onAbort = (): void => quietly(finish(askId, { outcome: 'error', message: 'the request was cancelled' }));
       if (signal?.aborted) onAbort();
       signal?.addEventListener('abort', onAbort, { once: true });
       return settled.finally(() => signal?.removeEventListener('abort', onAbort));
@@ -180,7 +180,7 @@ export function asks({ log, tables, presence, reconnectGraceMs }: AsksOptions): 
   }
 
   function watchDeadline(row: AskRow): void {
-    timers.set(row.id, 'deadline', row.deadline, () => void finish(row.id, { outcome: 'timeout', timeoutMs: row.timeout_ms }));
+    timers.set(row.id, 'deadline', row.deadline, () => quietly(finish(row.id, { outcome: 'timeout', timeoutMs: row.timeout_ms })));
   }
 
   /** No stream of the owner now: an error at once if one was seen before, the deadline alone if none ever was. */
@@ -189,7 +189,7 @@ export function asks({ log, tables, presence, reconnectGraceMs }: AsksOptions): 
     const grace = graceUntil.get(ask.sessionId) ?? 0;
     if (grace <= Date.now()) return void (await finish(ask.id, { outcome: 'disconnected' }));
     timers.set(ask.id, 'grace', grace, () => {
-      if (!presence.isPresent(ask.sessionId, ask.owner)) void finish(ask.id, { outcome: 'disconnected' });
+      if (!presence.isPresent(ask.sessionId, ask.owner)) quietly(finish(ask.id, { outcome: 'disconnected' }));
     });
   }
 
@@ -232,6 +232,11 @@ export function asks({ log, tables, presence, reconnectGraceMs }: AsksOptions): 
       if (row && row.state !== 'open') settle(askId, outcomeOf(row));
     }
   }
+}
+
+/** What cannot be stored because the server stops is still open for whoever takes over. */
+function quietly(work: Promise<unknown>): void {
+  work.catch(() => {});
 }
 
 function closingEvent(row: AskRow, outcome: AskOutcome): EventBody {
