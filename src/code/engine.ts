@@ -83,7 +83,9 @@ export const maxProgramLength = 256 * 1024;
 export function neededFunctions(code: string, inputs: readonly string[]): { pack: string; name: string }[] {
   const prepared = prepareFor(code, nothingAround);
   if ('error' in prepared) return [];
-  return prepared.shape.callSites.flatMap(({ pack, name }) => (pack !== undefined && !inputs.includes(pack) ? [{ pack, name }] : []));
+  return prepared.shape.callSites.flatMap(({ pack, name }) =>
+    pack !== undefined && !inputs.includes(pack) ? [{ pack, name }] : [],
+  );
 }
 
 export function openEngine(options: EngineOptions): Engine {

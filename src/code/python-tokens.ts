@@ -120,7 +120,7 @@ function scanString(cursor: Cursor, opening: RegExpExecArray, depth: number): To
       cursor.at++;
     } else if (char === '\\' && (!isRaw || text[cursor.at + 1] === close[0] || text[cursor.at + 1] === '\\')) {
       if (text[cursor.at + 1] === '\n') cursor.line++;
-      cursor.at += 2;
+      cursor.at = Math.min(cursor.at + 2, text.length);
     } else if (isFormatted && char === '{') {
       if (text[cursor.at + 1] === '{') cursor.at += 2;
       else scanField(cursor, close, inner);

@@ -33,7 +33,7 @@ export class SnippetError extends Error {
   }
 }
 
-const invocation = /^([ \t]*)\$([A-Za-z_]\w*)(?![\w(])[ \t]*(.*)$/;
+const invocation = /^([ \t]*)\$([A-Za-z_]\w*)(?![\w(])[ \t]*([^\n]*)$/;
 
 /** Expands `$name key=value` lines outside of strings. Throws SnippetError. */
 export function expandSnippets(code: string, snippets: Snippets): Expanded {
@@ -200,7 +200,7 @@ function underLine(
   if (at >= code.length) return undefined;
   const eol = code.indexOf('\n', at);
   const text = code.slice(at, eol < 0 ? code.length : eol);
-  const found = /^([ \t]*)([A-Za-z_]\w*):(?:[ \t]+(.*))?$/.exec(text);
+  const found = /^([ \t]*)([A-Za-z_]\w*):(?:[ \t]+([^\n]*))?$/.exec(text);
   if (!found) return undefined;
   const isDeeper = found[1]!.length > indent.length;
   if (!isDeeper && !Object.hasOwn(definition.params ?? {}, found[2]!)) return undefined;

@@ -40,17 +40,29 @@ export interface OtServer extends TestServer {
 /** A server with the packs that the scenarios speak of: brave, excel, firecrawl, web as scripts, github as an MCP server. */
 export async function otServer(more = config, options: Partial<ServerOptions> = {}): Promise<OtServer> {
   const server = await testServer({ ...options, config: more });
-  await writeFile(join(server.home, 'prompts.yaml'), 'packs: { excel: "Always name the sheet.", firecrawl: "Crawl politely." }\n');
+  await writeFile(
+    join(server.home, 'prompts.yaml'),
+    'packs: { excel: "Always name the sheet.", firecrawl: "Crawl politely." }\n',
+  );
   await server.call('ot_reload');
   const brave = await makeBundle(server, 'brave', { description: 'Search the web' });
   const put = async (path: string, change: Record<string, unknown>): Promise<void> => {
-    const { status, body } = await server.ask('PUT', path, toolBody({ type: 'script', functionImpl: undefined, access: 'read', ...change }));
+    const { status, body } = await server.ask(
+      'PUT',
+      path,
+      toolBody({ type: 'script', functionImpl: undefined, access: 'read', ...change }),
+    );
     if (status !== 201) throw new Error(JSON.stringify(body));
   };
   const query = { type: 'string', description: 'What to look for' };
   await put(brave.tool('search'), {
     description: 'Search the web with Brave.\nAnswers titles and addresses.',
-    argSchema: { type: 'object', properties: { query, count: { type: 'integer', default: 5 } }, required: ['query'], additionalProperties: false },
+    argSchema: {
+      type: 'object',
+      properties: { query, count: { type: 'integer', default: 5 } },
+      required: ['query'],
+      additionalProperties: false,
+    },
     outputSchema: { type: 'object' },
     scriptImpl: { code: '{"query": query, "count": count}' },
   });
@@ -67,9 +79,14 @@ export async function otServer(more = config, options: Partial<ServerOptions> = 
     ['llm', 'transform', 'Transform a text'],
   ] as const) {
     const bundle = await makeBundle(server, slug);
-    await put(bundle.tool(tool), { description, argSchema: { type: 'object', properties: {} }, scriptImpl: { code: '1' } });
+    await put(bundle.tool(tool), {
+      description,
+      argSchema: { type: 'object', properties: {} },
+      scriptImpl: { code: '1' },
+    });
   }
-  if (more.includes('github')) await until(async () => (await server.call('run', { code: 'ot.packs(info="list")' })).value.includes('github'));
+  if (more.includes('github'))
+    await until(async () => (await server.call('run', { code: 'ot.packs(info="list")' })).value.includes('github'));
   const run: OtServer['run'] = async (code, token) => {
     const answer = await server.call('run', { code }, token);
     if (!answer.ok) throw new Error(answer.error.message);
@@ -83,6 +100,7 @@ export async function otServer(more = config, options: Partial<ServerOptions> = 
       if (answer.ok) throw new Error(`it answered ${JSON.stringify(answer.value)}`);
       return answer.error.message as string;
     },
-    tokenFor: async (scope, bundles) => (await server.call('token_create', { name: 'test', scope, ...(bundles && { bundles }) })).value.token as string,
+    tokenFor: async (scope, bundles) =>
+      (await server.call('token_create', { name: 'test', scope, ...(bundles && { bundles }) })).value.token as string,
   };
 }

@@ -14,12 +14,17 @@ test('ot.tools() lists all tools at level min', async () => {
   const all = await yaml('ot.tools()');
   assert.deepEqual(all, await yaml('ot.tools(info="min")'));
   const names = all.map((each: { name: string }) => each.name);
-  for (const name of ['brave.search', 'demo.foo', 'github.search', 'ot.tools', 'project.create']) assert.ok(names.includes(name), name);
+  for (const name of ['brave.search', 'demo.foo', 'github.search', 'ot.tools', 'project.create'])
+    assert.ok(names.includes(name), name);
   for (const each of all) assert.deepEqual(Object.keys(each), ['name', 'description']);
 });
 
 test('ot.tools(pattern=) keeps names that contain it, in any case', async () => {
-  assert.deepEqual(await yaml('ot.tools(pattern="SEARCH", info="list")'), ['brave.search', 'brave.web_search', 'github.search']);
+  assert.deepEqual(await yaml('ot.tools(pattern="SEARCH", info="list")'), [
+    'brave.search',
+    'brave.web_search',
+    'github.search',
+  ]);
   assert.deepEqual(await yaml('ot.tools(pattern="rave.sea", info="list")'), ['brave.search']);
   assert.deepEqual(await yaml('ot.tools(pattern="nothing like it")'), []);
 });
@@ -30,7 +35,9 @@ test('ot.tools(info="list") answers names only', async () => {
 });
 
 test('ot.tools(info="min") answers name and description', async () => {
-  assert.deepEqual(await yaml('ot.tools(pattern="brave.search")'), [{ name: 'brave.search', description: 'Search the web with Brave.' }]);
+  assert.deepEqual(await yaml('ot.tools(pattern="brave.search")'), [
+    { name: 'brave.search', description: 'Search the web with Brave.' },
+  ]);
 });
 
 test('ot.tools(info="full") answers signature, description and source, and args, returns, example where there are any', async () => {
@@ -56,12 +63,19 @@ test('the signature of a proxied tool comes from its schema: required first, the
 
 test('the arguments of a proxied tool are "name: description" strings', async () => {
   const [search] = await yaml('ot.tools(pattern="github.search", info="full")');
-  assert.deepEqual(search.args.slice(0, 3), ['repo: Only in this repository', 'query: What to look for', 'limit: (no description)']);
+  assert.deepEqual(search.args.slice(0, 3), [
+    'repo: Only in this repository',
+    'query: What to look for',
+    'limit: (no description)',
+  ]);
 });
 
 test('ot.config() answers aliases, snippets with descriptions, and servers', async () => {
   const text = await server.run('ot.config()');
-  assert.match(text, /^aliases: \{ws: brave.web-search, alias_f: demo.foo, hunt: brave.search\}\nsnippets: \{.*\}\nservers: \[github\]$/);
+  assert.match(
+    text,
+    /^aliases: \{ws: brave.web-search, alias_f: demo.foo, hunt: brave.search\}\nsnippets: \{.*\}\nservers: \[github\]$/,
+  );
   assert.deepEqual(parse(text).snippets.b_q, { description: 'Quick brave search' });
 });
 
@@ -93,15 +107,25 @@ test('ot.packs(info="full") has a header, the source and the tools with descript
 });
 
 test('ot.packs(info="full") includes the instructions of prompts.yaml', async () => {
-  assert.match(await server.run('ot.packs(pattern="excel", info="full")'), /^# excel\nsource: local\n\nAlways name the sheet\.\n\n## Tools\n- excel.read: Read a sheet$/);
+  assert.match(
+    await server.run('ot.packs(pattern="excel", info="full")'),
+    /^# excel\nsource: local\n\nAlways name the sheet\.\n\n## Tools\n- excel.read: Read a sheet$/,
+  );
 });
 
 test('ot.packs(info="full") of a server lists its tools and says proxy', async () => {
-  assert.match(await server.run('ot.packs(pattern="github", info="full")'), /^# github\nsource: proxy\n\n## Tools\n- github.list_files: List files\n- github.search: Search repositories$/);
+  assert.match(
+    await server.run('ot.packs(pattern="github", info="full")'),
+    /^# github\nsource: proxy\n\n## Tools\n- github.list_files: List files\n- github.search: Search repositories$/,
+  );
 });
 
 test('ot.aliases() answers all mappings at level min', async () => {
-  assert.deepEqual(await yaml('ot.aliases()'), ['ws -> brave.web-search', 'alias_f -> demo.foo', 'hunt -> brave.search']);
+  assert.deepEqual(await yaml('ot.aliases()'), [
+    'ws -> brave.web-search',
+    'alias_f -> demo.foo',
+    'hunt -> brave.search',
+  ]);
   assert.deepEqual(await yaml('ot.aliases(info="min")'), await yaml('ot.aliases()'));
 });
 
@@ -123,7 +147,11 @@ test('ot.aliases(info="full") answers name and target', async () => {
 });
 
 test('ot.snippets() answers all names with descriptions at level min', async () => {
-  assert.deepEqual(await yaml('ot.snippets()'), ['brv_research: Search web and extract structured findings', 'b_q: Quick brave search', 'pkg: Package versions']);
+  assert.deepEqual(await yaml('ot.snippets()'), [
+    'brv_research: Search web and extract structured findings',
+    'b_q: Quick brave search',
+    'pkg: Package versions',
+  ]);
 });
 
 test('ot.snippets(pattern=) looks at names and descriptions', async () => {
@@ -142,7 +170,12 @@ test('ot.snippets(info="min") answers "name: description"', async () => {
 test('ot.snippets(info="full") has description, params with types and defaults, body and example', async () => {
   const text = await server.run('ot.snippets(pattern="pkg", info="full")');
   const definition = parse(text.split('\n\n#')[0]!);
-  assert.deepEqual(definition, { name: 'pkg', description: 'Package versions', params: { name: {}, empty: { default: '' }, off: { default: false } }, body: '["{{ name }}", "{{ empty }}", {{ off }}]\n' });
+  assert.deepEqual(definition, {
+    name: 'pkg',
+    description: 'Package versions',
+    params: { name: {}, empty: { default: '' }, off: { default: false } },
+    body: '["{{ name }}", "{{ empty }}", {{ off }}]\n',
+  });
   assert.match(text, /# Example with defaults:\n# \$pkg name=name\n# Expands to:\n\["name", "", False\]$/);
 });
 
@@ -171,7 +204,14 @@ test('simple objects are flow maps, lists of objects are block sequences of flow
 });
 
 test('no answer nests more than two levels in flow style, and every one is YAML', async () => {
-  for (const code of ['ot.tools(info="full")', 'ot.config()', 'ot.health()', 'ot.stats()', 'ot.packs()', 'ot.aliases(info="full")']) {
+  for (const code of [
+    'ot.tools(info="full")',
+    'ot.config()',
+    'ot.health()',
+    'ot.stats()',
+    'ot.packs()',
+    'ot.aliases(info="full")',
+  ]) {
     const text = await server.run(code);
     assert.ok(typeof parse(text) === 'object', code);
     for (const line of text.split('\n')) {

@@ -26,12 +26,17 @@ test('ot.health() tells version, language level, folder, tools and servers', asy
   await reconfigure(config);
   await until(async () => parse(await server.run('ot.health()')).proxy.servers.github === 'connected');
   const text = await server.run('ot.health()');
-  assert.match(text, /^version: "\d+\.\d+\.\d+"\npython: "3\.\d+"\nnode: "[\d.]+"\ncwd: .+\nregistry: \{status: ok, tool_count: \d+\}\nproxy: \{status: ok, server_count: 1, servers: \{github: connected\}\}$/);
+  assert.match(
+    text,
+    /^version: "\d+\.\d+\.\d+"\npython: "3\.\d+"\nnode: "[\d.]+"\ncwd: .+\nregistry: \{status: ok, tool_count: \d+\}\nproxy: \{status: ok, server_count: 1, servers: \{github: connected\}\}$/,
+  );
   assert.ok(parse(text).registry.tool_count > 10);
 });
 
 test('a server that is down is disconnected and degrades; one that is switched off does not', async () => {
-  await reconfigure('servers: { gone: { command: /nonexistent/program }, off: { command: /nonexistent/program, enabled: false } }');
+  await reconfigure(
+    'servers: { gone: { command: /nonexistent/program }, off: { command: /nonexistent/program, enabled: false } }',
+  );
   await until(async () => parse(await server.run('ot.health()')).proxy.servers.gone === 'disconnected');
   assert.equal(parse(await server.run('ot.health()')).proxy.status, 'degraded');
   await reconfigure('servers: { off: { command: /nonexistent/program, enabled: false } }');
@@ -43,17 +48,30 @@ test('ot.notify() appends a YAML document to the file of the matching topic', as
   await reconfigure(config);
   const message = 'Remember to review PR #123: "quoted"\n--- and\n... more';
   const file = join(server.home, 'notes', 'notes.yaml');
-  assert.equal(await server.run(`ot.notify(topic="notes", message=${JSON.stringify(message)})`), `OK: notes -> ${file}`);
+  assert.equal(
+    await server.run(`ot.notify(topic="notes", message=${JSON.stringify(message)})`),
+    `OK: notes -> ${file}`,
+  );
   await server.run('ot.notify(topic="notes", message="second")');
   const documents = parseAllDocuments(await readFile(file, 'utf8')).map((each) => each.toJS());
-  assert.deepEqual(documents.map(({ topic, message: text }) => [topic, text]), [['notes', message], ['notes', 'second']]);
+  assert.deepEqual(
+    documents.map(({ topic, message: text }) => [topic, text]),
+    [
+      ['notes', message],
+      ['notes', 'second'],
+    ],
+  );
   assert.ok(Date.parse(documents[0].ts) > 0);
-  assert.match(await server.run('ot.notify(topic="status:build", message="x")'), /^OK: status:build -> .*deep\/status\.yaml$/);
+  assert.match(
+    await server.run('ot.notify(topic="status:build", message="x")'),
+    /^OK: status:build -> .*deep\/status\.yaml$/,
+  );
 });
 
 test('a topic that nothing matches is skipped', async () => {
   assert.equal(await server.run('ot.notify(topic="unknown:topic", message="test")'), 'SKIP: no matching topic');
-  for (const topic of ['../../etc/passwd', 'notes2', 'status', '']) assert.equal(await server.run(`ot.notify(topic="${topic}", message="x")`), 'SKIP: no matching topic');
+  for (const topic of ['../../etc/passwd', 'notes2', 'status', ''])
+    assert.equal(await server.run(`ot.notify(topic="${topic}", message="x")`), 'SKIP: no matching topic');
 });
 
 test('a note that cannot be written is answered as an error', async () => {

@@ -13,7 +13,18 @@ const docs = 'https://onetool.beycom.online/reference/tools';
 
 test('without a query help is an overview: discovery, info levels, examples, tips', async () => {
   const text = await server.run('ot.help()');
-  for (const part of ['## Discovery', 'ot.tools()', 'ot.packs()', '## Info levels', 'info="list"', 'info="min"', 'info="full"', '## Examples', '## Tips']) assert.ok(text.includes(part), part);
+  for (const part of [
+    '## Discovery',
+    'ot.tools()',
+    'ot.packs()',
+    '## Info levels',
+    'info="list"',
+    'info="min"',
+    'info="full"',
+    '## Examples',
+    '## Tips',
+  ])
+    assert.ok(text.includes(part), part);
 });
 
 test('the exact name of a tool gives its help in full', async () => {
@@ -39,22 +50,39 @@ brave.search(query=...)
 
 Documentation: ${docs}/brave-search/`,
   );
-  assert.match(await server.run('ot.help(query="demo.foo")'), /## Returns\nA colour word, such as "red"\.\n\n## Example\ndemo\.foo\(text="hello"\)/);
+  assert.match(
+    await server.run('ot.help(query="demo.foo")'),
+    /## Returns\nA colour word, such as "red"\.\n\n## Example\ndemo\.foo\(text="hello"\)/,
+  );
   assert.match(await server.run('ot.help(query="github.search")'), /## Signature\ngithub\.search\(query: str, repo/);
 });
 
 test('the exact name of a pack gives its instructions, tools and address', async () => {
-  assert.equal(await server.run('ot.help(query="firecrawl")'), `# firecrawl\n\nCrawl politely.\n\n## Tools\n- firecrawl.crawl: Crawl a site\n\nDocumentation: ${docs}/firecrawl/`);
+  assert.equal(
+    await server.run('ot.help(query="firecrawl")'),
+    `# firecrawl\n\nCrawl politely.\n\n## Tools\n- firecrawl.crawl: Crawl a site\n\nDocumentation: ${docs}/firecrawl/`,
+  );
 });
 
 test('a query with $ gives the help of a snippet', async () => {
   const text = await server.run('ot.help(query="$brv_research")');
-  for (const part of ['# $brv_research', 'Search web and extract structured findings', 'count: {default: 5', 'body: |', '{{ topic }}', '$brv_research topic=Python']) assert.ok(text.includes(part), part);
+  for (const part of [
+    '# $brv_research',
+    'Search web and extract structured findings',
+    'count: {default: 5',
+    'body: |',
+    '{{ topic }}',
+    '$brv_research topic=Python',
+  ])
+    assert.ok(text.includes(part), part);
 });
 
 test('the name of an alias gives its target and a hint', async () => {
   const text = await server.run('ot.help(query="hunt")');
-  assert.match(text, /^# hunt\n\nAlias for: brave\.search\n\nUsage: hunt\(query: str, count: int = 5\) is the same as brave\.search\(\.\.\.\)/);
+  assert.match(
+    text,
+    /^# hunt\n\nAlias for: brave\.search\n\nUsage: hunt\(query: str, count: int = 5\) is the same as brave\.search\(\.\.\.\)/,
+  );
 });
 
 test('other queries search and group what they find by type', async () => {
@@ -76,7 +104,10 @@ test('typos find what was meant, best first', async () => {
 
 test('info="list" answers names only, also for an exact name', async () => {
   const names = parse(await server.run('ot.help(query="web", info="list")'));
-  assert.ok(names.includes('web.fetch') && names.includes('web') && names.every((each: unknown) => typeof each === 'string'), String(names));
+  assert.ok(
+    names.includes('web.fetch') && names.includes('web') && names.every((each: unknown) => typeof each === 'string'),
+    String(names),
+  );
   assert.ok(Array.isArray(parse(await server.run('ot.help(query="brave.search", info="list")'))));
 });
 
@@ -88,7 +119,17 @@ test('info="min" is the default and answers names with brief descriptions', asyn
 
 test('info="full" answers everything there is', async () => {
   const text = await server.run('ot.help(query="brave.search", info="full")');
-  for (const part of ['# brave.search', 'Source: local', 'Level: read', 'Version: v1', 'brave_search', 'Argument schema: {', 'Output schema: {', docs]) assert.ok(text.includes(part), part);
+  for (const part of [
+    '# brave.search',
+    'Source: local',
+    'Level: read',
+    'Version: v1',
+    'brave_search',
+    'Argument schema: {',
+    'Output schema: {',
+    docs,
+  ])
+    assert.ok(text.includes(part), part);
 });
 
 test('documentation addresses use the pack name, or its other name in the documentation', async () => {
@@ -98,7 +139,11 @@ test('documentation addresses use the pack name, or its other name in the docume
   assert.ok((await server.run('ot.help(query="github")')).includes(`${docs}/github/`));
 });
 
-for (const [pack, slug] of [['code', 'code-search'], ['db', 'database'], ['ground', 'grounding-search']] as const)
+for (const [pack, slug] of [
+  ['code', 'code-search'],
+  ['db', 'database'],
+  ['ground', 'grounding-search'],
+] as const)
   test(`the documentation of ${pack} lies under ${slug}`, async () => {
     if (pack !== 'code') await import('../kit/catalog.ts').then(({ makeBundle }) => makeBundle(server, pack));
     assert.ok((await server.run(`ot.help(query="${pack}")`)).includes(`${docs}/${slug}/`));

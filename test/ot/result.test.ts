@@ -23,7 +23,11 @@ interface Kept {
 before(async () => {
   server = await otServer();
   client = await connect(server.token);
-  handle = (await kept(`"\\n".join([f"line {i}" + (" Error here" if i % 10 == 0 else " fine " + "x" * 120) for i in range(1, 501)] + ["configuration"])`)).handle;
+  handle = (
+    await kept(
+      `"\\n".join([f"line {i}" + (" Error here" if i % 10 == 0 else " fine " + "x" * 120) for i in range(1, 501)] + ["configuration"])`,
+    )
+  ).handle;
 });
 after(async () => {
   await client.close();
@@ -32,7 +36,11 @@ after(async () => {
 
 async function connect(token: string): Promise<Client> {
   const made = new Client({ name: 'test', version: '1' });
-  await made.connect(new StreamableHTTPClientTransport(new URL(`${server.url}/mcp/run`), { requestInit: { headers: { authorization: `Bearer ${token}` } } }));
+  await made.connect(
+    new StreamableHTTPClientTransport(new URL(`${server.url}/mcp/run`), {
+      requestInit: { headers: { authorization: `Bearer ${token}` } },
+    }),
+  );
   return made;
 }
 
@@ -53,7 +61,12 @@ test('a large answer over MCP is stored and answered as a handle with a bounded 
   assert.ok(answer.preview.split('\n').length <= 10 && Buffer.byteLength(answer.preview) <= 2000);
   assert.equal(answer.query, `ot.result(handle='${answer.handle}', offset=1, limit=50)`);
   assert.equal(answer.total_lines, 2000 * 4 + 2, 'JSON is cut into lines after it was indented');
-  assert.deepEqual(parse(await text(answer.query)).lines.slice(0, 4), ['[', '  {', '    "id": 0,', '    "name": "' + 'n'.repeat(50) + '"']);
+  assert.deepEqual(parse(await text(answer.query)).lines.slice(0, 4), [
+    '[',
+    '  {',
+    '    "id": 0,',
+    '    "name": "' + 'n'.repeat(50) + '"',
+  ]);
 });
 
 test('by default the first hundred lines are answered', async () => {
@@ -109,7 +122,10 @@ test('offset 1 is the first line', async () => {
 
 test('an offset below 1 raises ValueError', async () => {
   await assert.rejects(lines(', offset=0'), /ValueError: offset must be >= 1 \(1-indexed\), got 0/);
-  assert.equal(await text('try:\n    ot.result(handle="x", offset=0)\nexcept ValueError as e:\n    said = str(e)\nsaid'), 'offset must be >= 1 (1-indexed), got 0');
+  assert.equal(
+    await text('try:\n    ot.result(handle="x", offset=0)\nexcept ValueError as e:\n    said = str(e)\nsaid'),
+    'offset must be >= 1 (1-indexed), got 0',
+  );
 });
 
 test('a limit below 1 raises ValueError', async () => {
@@ -137,7 +153,11 @@ test('the answer of ot.result is never stored again', async () => {
 
 test('a large answer of any other tool becomes a handle too', async () => {
   const bundle = new Client({ name: 'test', version: '1' });
-  await bundle.connect(new StreamableHTTPClientTransport(new URL(`${server.url}/mcp/b/brave`), { requestInit: { headers: { authorization: `Bearer ${server.token}` } } }));
+  await bundle.connect(
+    new StreamableHTTPClientTransport(new URL(`${server.url}/mcp/b/brave`), {
+      requestInit: { headers: { authorization: `Bearer ${server.token}` } },
+    }),
+  );
   const { content } = await bundle.callTool({ name: 'search', arguments: { query: 'q'.repeat(60_000) } });
   const answer = JSON.parse((content as { text: string }[])[0]!.text) as Kept;
   assert.equal(answer.shape, 'dict(query, count)');

@@ -17,10 +17,9 @@ const tools = [
         exact: { type: 'boolean', default: false },
         weight: { type: 'number' },
         either: { anyOf: [{ type: 'string' }, { type: 'integer' }] },
-        odd: { $ref: '#/$defs/odd' },
+        odd: {},
       },
       required: ['query'],
-      $defs: { odd: { $ref: '#/$defs/odd' } },
     },
     annotations: { readOnlyHint: true },
   },
@@ -29,9 +28,21 @@ const tools = [
 
 for await (const line of createInterface({ input: process.stdin })) {
   const { id, method, params } = JSON.parse(line) as { id?: number; method: string; params?: Record<string, any> };
-  const answer = (result: object): void => void process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', id, result })}\n`);
-  if (method === 'initialize') answer({ protocolVersion: params?.['protocolVersion'] ?? '2025-06-18', capabilities: { tools: {} }, serverInfo: { name: 'search', version: '1' } });
+  const answer = (result: object): void =>
+    void process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', id, result })}\n`);
+  if (method === 'initialize')
+    answer({
+      protocolVersion: params?.['protocolVersion'] ?? '2025-06-18',
+      capabilities: { tools: {} },
+      serverInfo: { name: 'search', version: '1' },
+    });
   else if (method === 'tools/list') answer({ tools });
-  else if (method === 'tools/call') answer({ content: [{ type: 'text', text: JSON.stringify({ called: params?.['name'], with: params?.['arguments'] }) }] });
-  else if (id !== undefined) process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', id, error: { code: -32601, message: 'no such method' } })}\n`);
+  else if (method === 'tools/call')
+    answer({
+      content: [{ type: 'text', text: JSON.stringify({ called: params?.['name'], with: params?.['arguments'] }) }],
+    });
+  else if (id !== undefined)
+    process.stdout.write(
+      `${JSON.stringify({ jsonrpc: '2.0', id, error: { code: -32601, message: 'no such method' } })}\n`,
+    );
 }

@@ -12,7 +12,17 @@ before(async () => {
   for (let i = 0; i < 3; i++) await server.run('demo.foo(text="a")');
   await server.run('demo.bar(text="a")');
   const odd = await makeBundle(server, 'odd');
-  await server.ask('PUT', odd.tool('fails'), toolBody({ type: 'script', functionImpl: undefined, argSchema: { type: 'object' }, access: 'read', scriptImpl: { code: 'raise ValueError("always")' } }));
+  await server.ask(
+    'PUT',
+    odd.tool('fails'),
+    toolBody({
+      type: 'script',
+      functionImpl: undefined,
+      argSchema: { type: 'object' },
+      access: 'read',
+      scriptImpl: { code: 'raise ValueError("always")' },
+    }),
+  );
   await server.failure('odd.fails()');
 });
 after(() => server.remove());
@@ -24,7 +34,14 @@ test('ot.stats() answers totals, savings and a breakdown per tool', async () => 
   assert.ok(all.success_rate > 50 && all.success_rate < 100);
   assert.ok(all.context_saved > 0 && all.time_saved_ms > 0);
   const foo = all.tools.find((each: { tool: string }) => each.tool === 'demo.foo');
-  assert.deepEqual(Object.keys(foo), ['tool', 'total_calls', 'success_count', 'error_count', 'success_rate', 'avg_duration_ms']);
+  assert.deepEqual(Object.keys(foo), [
+    'tool',
+    'total_calls',
+    'success_count',
+    'error_count',
+    'success_rate',
+    'avg_duration_ms',
+  ]);
   assert.equal(foo.total_calls, 3);
   const fails = all.tools.find((each: { tool: string }) => each.tool === 'odd.fails');
   assert.deepEqual([fails.success_count, fails.error_count, fails.success_rate], [0, 1, 0]);
@@ -44,13 +61,17 @@ test('context saved grows with what is reachable: it is measured, not a constant
 });
 
 test('ot.stats(period=) takes day, week, month and all', async () => {
-  for (const period of ['day', 'week', 'month', 'all']) assert.ok((await stats(`period="${period}"`)).total_calls >= 5, period);
+  for (const period of ['day', 'week', 'month', 'all'])
+    assert.ok((await stats(`period="${period}"`)).total_calls >= 5, period);
 });
 
 test('ot.stats(tool=) is about that tool alone, totals included', async () => {
   const foo = await stats('tool="demo.foo"');
   assert.equal(foo.total_calls, 3);
-  assert.deepEqual(foo.tools.map((each: { tool: string }) => each.tool), ['demo.foo']);
+  assert.deepEqual(
+    foo.tools.map((each: { tool: string }) => each.tool),
+    ['demo.foo'],
+  );
 });
 
 test('ot.stats(output=) writes a report and answers its path', async () => {
@@ -73,19 +94,37 @@ test('a report that cannot be written is answered as an error', async () => {
   await mkdir(join(server.home, 'reports', 'folder.html'), { recursive: true });
   await writeFile(join(server.home, 'reports', 'mine.html'), '<p>mine</p>');
   await symlink(server.home, join(server.home, 'reports', 'out'));
-  for (const path of ['folder.html', 'mine.html', '../escape.html', 'report.txt', 'no/such/folder.html', 'out/x.html', '/tmp/oub-not-here.html'])
-    assert.match(await server.run(`ot.stats(output="${path}")`), new RegExp(`^Error: Cannot write to '${path.replaceAll('.', '\\.')}': .+`), path);
+  for (const path of [
+    'folder.html',
+    'mine.html',
+    '../escape.html',
+    'report.txt',
+    'no/such/folder.html',
+    'out/x.html',
+    '/tmp/oub-not-here.html',
+  ])
+    assert.match(
+      await server.run(`ot.stats(output="${path}")`),
+      new RegExp(`^Error: Cannot write to '${path.replaceAll('.', '\\.')}': .+`),
+      path,
+    );
   assert.equal(await readFile(join(server.home, 'reports', 'mine.html'), 'utf8'), '<p>mine</p>');
 });
 
 test('writing a report needs write level, reading does not', async () => {
   const token = await server.tokenFor('read');
-  assert.match(await server.run('ot.stats(output="r.html")', token), /^Error: Cannot write to 'r\.html': this needs write level$/);
+  assert.match(
+    await server.run('ot.stats(output="r.html")', token),
+    /^Error: Cannot write to 'r\.html': this needs write level$/,
+  );
   assert.equal((await stats('', token)).total_calls >= 0, true);
 });
 
 test('an invalid period is answered as an error with an example', async () => {
-  assert.equal(await server.run('ot.stats(period="invalid")'), "Error: Invalid period 'invalid'. Valid: day, week, month, all. Example: ot.stats(period='day')");
+  assert.equal(
+    await server.run('ot.stats(period="invalid")'),
+    "Error: Invalid period 'invalid'. Valid: day, week, month, all. Example: ot.stats(period='day')",
+  );
 });
 
 test('switched off, ot.stats() says so', async () => {
@@ -99,9 +138,33 @@ test('switched off, ot.stats() says so', async () => {
 test('every function of ot logs a span of its name', async () => {
   await writeFile(join(server.home, 'config.yaml'), config);
   await server.run('ot.reload()');
-  for (const code of ['ot.tools()', 'ot.packs()', 'ot.aliases()', 'ot.snippets()', 'ot.config()', 'ot.health()', 'ot.help()', 'ot.stats()', 'ot.version()', 'ot.notify(topic="notes", message="m")']) await server.run(code);
+  for (const code of [
+    'ot.tools()',
+    'ot.packs()',
+    'ot.aliases()',
+    'ot.snippets()',
+    'ot.config()',
+    'ot.health()',
+    'ot.help()',
+    'ot.stats()',
+    'ot.version()',
+    'ot.notify(topic="notes", message="m")',
+  ])
+    await server.run(code);
   const spans = await logged();
-  for (const name of ['tools', 'packs', 'aliases', 'snippets', 'config', 'health', 'help', 'stats', 'version', 'notify', 'reload']) {
+  for (const name of [
+    'tools',
+    'packs',
+    'aliases',
+    'snippets',
+    'config',
+    'health',
+    'help',
+    'stats',
+    'version',
+    'notify',
+    'reload',
+  ]) {
     const line = spans.find((each) => each['span'] === `ot.${name}`);
     assert.equal(line?.['level'], 'info', name);
     assert.equal(line['status'], 'ok');
@@ -119,5 +182,8 @@ test('the span of ot.result tells handle, offset, limit and search', async () =>
 
 async function logged(): Promise<Record<string, unknown>[]> {
   const text = await readFile(join(server.home, 'logs', 'server.log'), 'utf8');
-  return text.split('\n').filter(Boolean).map((line) => JSON.parse(line) as Record<string, unknown>);
+  return text
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => JSON.parse(line) as Record<string, unknown>);
 }

@@ -1,0 +1,148 @@
+import { test } from 'node:test';
+import assert from 'node:assert/strict';
+import fc from 'fast-check';
+import { bindArguments } from './bind-arguments.ts';
+import { functionInfo } from './signature.ts';
+
+const signature = (schema: unknown): string => functionInfo('p.f', schema).signature;
+
+test('types are written as Python writes them', () => {
+  const properties = {
+    s: { type: 'string' },
+    i: { type: 'integer' },
+    n: { type: 'number' },
+    b: { type: 'boolean' },
+    l: { type: 'array' },
+    o: { type: 'object' },
+    u: { type: ['null', 'string'] },
+    a: { anyOf: [{ type: 'integer' }, { type: 'null' }] },
+    e: { enum: ['x', 1] },
+    c: { const: true },
+    x: {},
+    w: { type: 'odd' },
+    y: { type: 'string', nullable: true },
+  };
+  assert.equal(
+    signature({ properties, required: Object.keys(properties) }),
+    'p.f(s: str, i: int, n: float, b: bool, l: list, o: dict, u: str | None, a: int | None, e: str | int, c: bool, x: Any, w: Any, y: str | None)',
+  );
+});
+
+test('required parameters come first, the others show a default or a placeholder', () => {
+  const properties = {
+    a: { type: 'string' },
+    b: { type: 'string' },
+    c: { default: null },
+    d: { default: "it's" },
+    e: { default: { k: [true, 1.5] } },
+    f: { default: '' },
+    g: { default: false },
+  };
+  assert.equal(
+    signature({ properties, required: ['b'] }),
+    `p.f(b: str, a: str = '...', c: Any = None, d: Any = "it's", e: Any = {'k': [True, 1.5]}, f: Any = '', g: Any = False)`,
+  );
+});
+
+test('references are followed inside the schema, and loops end', () => {
+  const $defs = {
+    name: { type: 'string', description: 'a name' },
+    loop: { $ref: '#/$defs/loop' },
+    deep: { anyOf: [{ $ref: '#/$defs/deep' }] },
+  };
+  const info = functionInfo('p.f', {
+    properties: {
+      n: { $ref: '#/$defs/name' },
+      l: { $ref: '#/$defs/loop' },
+      d: { $ref: '#/$defs/deep' },
+      g: { $ref: 'http://elsewhere' },
+    },
+    $defs,
+  });
+  assert.equal(info.signature, "p.f(n: str = '...', l: Any = '...', d: Any = '...', g: Any = '...')");
+  assert.equal(info.params[0]?.description, 'a name');
+});
+
+test('no schema at all, however odd, breaks it', () => {
+  for (const schema of [
+    true,
+    false,
+    null,
+    undefined,
+    5,
+    'x',
+    [],
+    { properties: 5 },
+    { properties: { a: 5, b: null, c: [] }, required: 'a' },
+  ])
+    assert.ok(signature(schema).startsWith('p.f('));
+  fc.assert(
+    fc.property(fc.object(), (schema) => assert.ok(signature({ properties: schema, ...schema }).startsWith('p.f('))),
+  );
+});
+
+const names = fc.uniqueArray(fc.stringMatching(/^[a-c]{1,4}$/), { minLength: 1, maxLength: 6 });
+
+test('a keyword means the parameter of that name, else the only one that starts with it, else it is refused', () => {
+  fc.assert(
+    fc.property(names, fc.stringMatching(/^[a-c]{1,4}$/), (params, keyword) => {
+      const info = functionInfo('p.f', {
+        properties: Object.fromEntries(params.map((name) => [name, {}])),
+        additionalProperties: false,
+      });
+      const bound = bindArguments(info, [], [[keyword, 1]]);
+      const starting = params.filter((name) => name.startsWith(keyword));
+      if (params.includes(keyword)) assert.deepEqual(bound, { args: { [keyword]: 1 } });
+      else if (starting.length === 1) assert.deepEqual(bound, { args: { [starting[0]!]: 1 } });
+      else
+        assert.ok(
+          'problem' in bound &&
+            bound.problem.includes('Signature: p.f(') &&
+            bound.problem.includes(starting.length > 1 ? 'ambiguous' : 'unexpected'),
+        );
+    }),
+  );
+});
+
+test('positions fill parameters in schema order, and no parameter is filled twice', () => {
+  fc.assert(
+    fc.property(names, fc.array(fc.integer(), { maxLength: 8 }), (params, values) => {
+      const info = functionInfo('p.f', { properties: Object.fromEntries(params.map((name) => [name, {}])) });
+      const bound = bindArguments(info, values, []);
+      if (values.length > params.length) assert.ok('problem' in bound);
+      else assert.deepEqual(bound, { args: Object.fromEntries(values.map((value, i) => [params[i], value])) });
+      if (values.length > 0 && values.length <= params.length)
+        assert.ok('problem' in bindArguments(info, values, [[params[0]!, 0]]));
+    }),
+  );
+});
+
+test('names that Python cannot write have a form that it can', () => {
+  const info = functionInfo('p.f', { properties: { from: {}, 'max-results': {} }, additionalProperties: false });
+  assert.deepEqual(
+    bindArguments(
+      info,
+      [],
+      [
+        ['from_', 1],
+        ['max_results', 2],
+      ],
+    ),
+    { args: { from: 1, 'max-results': 2 } },
+  );
+});
+
+test('an open schema hands unknown names on', () => {
+  const info = functionInfo('p.f', { properties: { a: {} }, additionalProperties: true });
+  assert.deepEqual(
+    bindArguments(
+      info,
+      [],
+      [
+        ['other', 1],
+        ['__proto__', 2],
+      ],
+    ),
+    { args: JSON.parse('{"other":1,"__proto__":2}') },
+  );
+});
