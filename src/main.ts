@@ -57,7 +57,17 @@ import {
   type BoxDoor,
   type SessionPorts,
 } from './sessions/index.ts';
-import { demoTools, functionSource, FunctionRegistry } from './sources/builtin/index.ts';
+import {
+  calcTools,
+  clockTools,
+  Compute,
+  dataTools,
+  demoTools,
+  fsTools,
+  functionSource,
+  FunctionRegistry,
+  textTools,
+} from './sources/builtin/index.ts';
 import { dialler, httpSource, previewTools, secretTools } from './sources/http/index.ts';
 import { openPacks } from './sources/packs/index.ts';
 import { mcpServers, serverTools } from './sources/mcp/index.ts';
@@ -187,10 +197,20 @@ async function build(options: ServerOptions, closers: (() => Promise<void> | voi
     egressDoor({ egressOf: async (projectId) => (await places.load(projectId))?.egress ?? [], log: observe.log }),
   );
 
+  const compute = new Compute();
+  closers.push(() => compute.close());
   const builtIns: BuiltInBundle[] = [
     tokenTools(auth),
     settingsTools(config),
     demoTools(),
+    textTools(compute),
+    dataTools(compute),
+    clockTools(),
+    calcTools(),
+    fsTools(async ({ actor }) => {
+      const session = actor.sessionId === undefined ? undefined : await sessionTables.get(actor.sessionId);
+      return session ? places.folderOf({ id: session.workspace_id, project_id: session.project_id }) : settings().fs.root;
+    }),
     statsTools(observe, (actor) => hiddenMenuTokens({ directory: packs, countTokens }, actor)),
     auditTools(observe),
     secretTools(secrets),

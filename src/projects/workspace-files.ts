@@ -3,7 +3,7 @@ import { constants } from 'node:fs';
 import { lstat, mkdir, open, readdir, rename, rmdir, unlink, type FileHandle } from 'node:fs/promises';
 import { pack, type Pack } from 'tar-stream';
 import { fail } from '../schema/index.ts';
-import { inFolder, openFolderAt, splitPath, walkTo } from './inside-folder.ts';
+import { inFolder, openFolderAt, splitPath, walkTo } from '../store/index.ts';
 import { giveToOwnerOf } from './projects.ts';
 
 export interface FileEntry {

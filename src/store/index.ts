@@ -5,6 +5,7 @@ export * from './blobs.ts';
 export * from './events.ts';
 export * from './files.ts';
 export * from './home.ts';
+export * from './inside-folder.ts';
 export * from './keys.ts';
 export * from './lock.ts';
 export * from './projects.ts';

@@ -2,3 +2,9 @@
 export { functionSource } from './function-source.ts';
 export { FunctionRegistry, type FunctionFinder, type RegisteredFunction } from './registry.ts';
 export { demoTools } from './demo.ts';
+export { calcTools } from './calc.ts';
+export { clockTools } from './clock.ts';
+export { Compute } from './compute.ts';
+export { dataTools } from './data.ts';
+export { fsTools, type RootFor } from './fs.ts';
+export { textTools } from './text.ts';
