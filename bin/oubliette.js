@@ -6,7 +6,9 @@ import { fileURLToPath } from 'node:url';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const isClone = existsSync(join(root, 'src', 'cli.ts'));
-const { findNode, neededMajor, nodeFlags } = await import(isClone ? '../scripts/node.js' : '../dist/node.js');
+const { findNode, neededMajor, nodeEnvironment, nodeFlags } = await import(
+  isClone ? '../scripts/node.js' : '../dist/node.js'
+);
 const { runInForeground } = await import(isClone ? '../scripts/run-child.js' : '../dist/run-child.js');
 
 let node = findNode(import.meta.url);
@@ -19,4 +21,6 @@ if (!node) {
   process.exit(1);
 }
 const program = isClone ? join(root, 'src', 'cli.ts') : join(root, 'dist', 'cli.js');
-process.exitCode = await runInForeground(node, [...nodeFlags, program, ...process.argv.slice(2)]);
+process.exitCode = await runInForeground(node, [...nodeFlags, program, ...process.argv.slice(2)], {
+  env: nodeEnvironment(),
+});

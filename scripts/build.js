@@ -45,7 +45,14 @@ function childPrograms() {
 function declareSdk() {
   const types = join(out, 'types');
   const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
-  const flags = ['--declaration', '--emitDeclarationOnly', '--noEmit', 'false', '--rewriteRelativeImportExtensions'];
+  const flags = [
+    '--declaration',
+    '--emitDeclarationOnly',
+    '--noEmit',
+    'false',
+    '--rewriteRelativeImportExtensions',
+    '--ignoreConfig',
+  ];
   const options = [
     '--module',
     'nodenext',

@@ -25,7 +25,12 @@ const bundleName = (name) => (name.includes('/') ? `inside-${name.replaceAll('/'
 
 /** The clone may belong to somebody else. */
 async function writableFolder() {
-  const isOurs = await mkdir(dist, { recursive: true }).then(() => access(dist, constants.W_OK)).then(() => true, () => false);
+  const isOurs = await mkdir(dist, { recursive: true })
+    .then(() => access(dist, constants.W_OK))
+    .then(
+      () => true,
+      () => false,
+    );
   return isOurs ? dist : mkdtemp(join(tmpdir(), 'oubliette-bundles-'));
 }
 

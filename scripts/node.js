@@ -1,6 +1,7 @@
 // Plain JavaScript that Node 20 understands: this runs before anything is installed.
 import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { homedir } from 'node:os';
 import { join } from 'node:path';
 
 /** The npm package that carries Node for each platform. */
@@ -25,6 +26,11 @@ export function findNode(fromFile) {
     }
   }
   return Number(process.versions.node.split('.')[0]) >= neededMajor ? process.execPath : undefined;
+}
+
+/** Our environment, with a place where Node keeps compiled modules: the second start takes half the time. */
+export function nodeEnvironment() {
+  return { NODE_COMPILE_CACHE: join(homedir(), '.cache', 'oubliette', 'compiled'), ...process.env };
 }
 
 /** Flags that every one of our programs runs with. */

@@ -44,7 +44,6 @@ export function testStep(node, title, patterns, { concurrency = 2, exclude = [] 
       {
         cwd: root,
         stdio: ['ignore', 'inherit', 'inherit'],
-        env: { ...process.env, NODE_COMPILE_CACHE: join(cache, 'compiled') },
       },
     );
     const counted = existsSync(counts) ? JSON.parse(readFileSync(counts, 'utf8')) : { passed: 0, failed: 1 };

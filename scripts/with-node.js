@@ -2,7 +2,7 @@
 //   node scripts/with-node.js FILE [ARGS]
 import { resolve } from 'node:path';
 import { install, root } from './install.js';
-import { nodeFlags } from './node.js';
+import { nodeEnvironment, nodeFlags } from './node.js';
 import { runInForeground } from './run-child.js';
 
 const [file, ...args] = process.argv.slice(2);
@@ -10,4 +10,6 @@ if (!file) {
   console.error('Usage: node scripts/with-node.js FILE [ARGS]');
   process.exit(2);
 }
-process.exitCode = await runInForeground(install(), [...nodeFlags, resolve(root, file), ...args]);
+process.exitCode = await runInForeground(install(), [...nodeFlags, resolve(root, file), ...args], {
+  env: nodeEnvironment(),
+});
