@@ -1,0 +1,104 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { connect, OublietteError, type Oubliette } from '../../src/sdk.ts';
+import { testServer, type TestServer } from '../kit/server.ts';
+import { value } from '../kit/session.ts';
+
+describe("the callers' library", () => {
+  let server: TestServer;
+  let oubliette: Oubliette;
+  before(async () => {
+    server = await testServer({ config: 'limits: { sessionsPerProject: 30 }\n' });
+    const { token } = await value(server, 'token_create', { name: 'bot', scope: 'write' });
+    oubliette = await connect({ url: server.url, token });
+  });
+  after(async () => {
+    for (const { id, status } of (await value(server, 'session_list', {})).sessions)
+      if (status !== 'ended') await value(server, 'session_end', { session_id: id });
+    await server.remove();
+  });
+
+  it('lends a tool to an agent: the ten lines of the README', async () => {
+    const sent: string[] = [];
+    const project = await oubliette.project('chat-bot');
+    const session = project.session({
+      callerId: 'ant',
+      tools: {
+        send_response: {
+          description: 'Send a message to the person in the chat',
+          schema: { type: 'object', properties: { message: { type: 'string' } }, required: ['message'] },
+          run: ({ message }: { message: string }) => (sent.push(message), { status: 'sent' }),
+        },
+      },
+    });
+    const answer = await session.ask('ant_send_response(message="hello")["status"]');
+    assert.deepEqual([sent, answer], [['hello'], 'sent']);
+    assert.equal(await session.ask('6 * 7'), '42');
+    await session.end();
+  });
+
+  it('finds a project by its name or makes it', async () => {
+    const first = await oubliette.project({ name: 'named', description: 'x' });
+    assert.equal((await oubliette.project('named')).id, first.id);
+    await first.delete();
+    assert.notEqual((await oubliette.project('named')).id, first.id);
+  });
+
+  it('gives every event in order, once, also over cut connections', async () => {
+    const project = await oubliette.project('events');
+    let isCut = false;
+    const flaky: typeof fetch = async (input, init) => {
+      const response = await fetch(input, init);
+      if (!String(input).includes('/events') || isCut) return response;
+      isCut = true;
+      let left = 3;
+      const cut = new TransformStream<Uint8Array, Uint8Array>({
+        transform(chunk, controller) {
+          if (left-- === 0) return controller.error(new Error('cut'));
+          controller.enqueue(chunk);
+        },
+      });
+      return new Response(response.body!.pipeThrough(cut), response);
+    };
+    const token = (await value(server, 'token_create', { name: 'flaky', scope: 'write' })).token;
+    const bumpy = await connect({ url: server.url, token, fetch: flaky });
+    const session = (await bumpy.project('events')).session();
+    await session.send('for i in range(5):\n    print(i)\n"done"');
+    const indexes: number[] = [];
+    for await (const event of session.events()) {
+      indexes.push(event.index);
+      if (event.type === 'completion') break;
+    }
+    assert.deepEqual(indexes, indexes.map((_, i) => i));
+    assert.ok(isCut && indexes.length > 3);
+    await session.end();
+    assert.equal(project.info.name, 'events');
+  });
+
+  it('hands what a tool throws to the agent', async () => {
+    const project = await oubliette.project('throws');
+    const session = project.session({ tools: { fails: { run: () => Promise.reject(new Error('recipient not found')) } } });
+    const answer = await session.ask('try:\n    x = caller_fails()\nexcept RuntimeError as e:\n    x = "caught: " + str(e)\nx');
+    assert.equal(answer, 'caught: recipient not found');
+    await session.end();
+  });
+
+  it('iterates one turn and stops with it', async () => {
+    const session = (await oubliette.project('turns')).session();
+    const types: string[] = [];
+    for await (const event of await session.send('1')) types.push(event.type);
+    assert.equal(types.at(-1), 'completion');
+    const second = await session.send('2');
+    assert.equal(second.number, 2);
+    assert.equal(await second.text(), '2');
+    await session.end();
+  });
+
+  it('names refusals by code', async () => {
+    await assert.rejects(connect({ url: server.url, token: 'oub_wrong' }), (error: OublietteError) => error.code === 'auth.invalid' && error.status === 401);
+    await assert.rejects(connect({ url: 'http://127.0.0.1:9', token: 'x' }), (error: OublietteError) => error.code === 'source.unreachable');
+    await assert.rejects(oubliette.call('project_get', { project_id: 'proj_none' }), (error: OublietteError) => error.code === 'project.not_found');
+    await assert.rejects(oubliette.call('project_get', {}), (error: OublietteError) => error.details[0]?.path === '/args/project_id');
+    await assert.rejects(async () => (await oubliette.project('x')).session().cancel(), /Send a message first/);
+  });
+});
