@@ -1,9 +1,26 @@
 import assert from 'node:assert/strict';
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { rawRelay, type RawRelay } from '../kit/relay-socket.ts';
 import { testServer, type TestServer } from '../kit/server.ts';
 import { turn, value } from '../kit/session.ts';
+import { until } from '../kit/until.ts';
+
+/** Files below a folder that hold a text. */
+async function filesWith(folder: string, text: string): Promise<string[]> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  const found = await Promise.all(
+    entries
+      .filter((entry) => entry.isFile())
+      .map(async (entry) => {
+        const path = join(entry.parentPath, entry.name);
+        return (await readFile(path)).includes(text) ? path : '';
+      }),
+  );
+  return found.filter((path) => path !== '');
+}
 
 const seven = ['config_limits', 'project_get', 'project_list', 'session_events', 'session_get', 'session_list', 'workspace_list'];
 
@@ -144,7 +161,13 @@ describe("the server's own tools over a session's socket", () => {
     const theirs = await rawRelay((await value(server, 'session_get', { session_id: granted })).relay_socket);
     assert.equal((await theirs.ask('oubliette_tools', { api_key: key })).result.tools.length, 7);
     assert.equal((await relay.ask('oubliette_tools', { api_key: key })).error.code, -32001);
+    await theirs.ask('oubliette_call_tool', { api_key: key, tool: 'project_get', arguments: { project_id: key } });
     theirs.close();
+    assert.deepEqual(await filesWith(server.home, key!), [], 'the key lies in no file');
+    await until(async () => {
+      const { rows } = await value(server, 'audit_list', { tool: 'project_get' });
+      return rows.some((row: any) => row.session_id === granted && row.door === 'socket' && /^tok_/.test(row.token_id));
+    });
     const before = (await value(server, 'token_list', {})).tokens.find((each: any) => each.session_id === granted);
     assert.equal(before.revoked, false);
     await value(server, 'session_end', { session_id: granted });
