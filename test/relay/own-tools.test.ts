@@ -166,7 +166,7 @@ describe("the server's own tools over a session's socket", () => {
     assert.deepEqual(await filesWith(server.home, key!), [], 'the key lies in no file');
     await until(async () => {
       const { rows } = await value(server, 'audit_list', { tool: 'project_get' });
-      return rows.some((row: any) => row.session_id === granted && row.door === 'socket' && /^tok_/.test(row.token_id));
+      return rows.some((row: any) => row.session_id === granted && row.door === 'socket' && row.token_id.startsWith('tok_'));
     });
     const before = (await value(server, 'token_list', {})).tokens.find((each: any) => each.session_id === granted);
     assert.equal(before.revoked, false);

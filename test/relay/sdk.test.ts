@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { connect, OublietteError, type Oubliette } from '../../src/sdk.ts';
+import { connect, type Oubliette, type OublietteError } from '../../src/sdk.ts';
 import { testServer, type TestServer } from '../kit/server.ts';
 import { value } from '../kit/session.ts';
 
