@@ -1,3 +1,4 @@
+import type { AgentProcessState } from '../schema/index.ts';
 import type { AgentEvent, AgentState, Delta, Step } from './agent.ts';
 
 /** Texts beyond this are handed out in pieces, so that what must be stored after each step stays small. */
@@ -78,7 +79,24 @@ export function draft<Inner extends Held>(from: AgentState, run: number): Draft<
   return step;
 }
 
-/** The reason of an end, with what the agent complained about last. */
-export const withComplaint = (reason: string, complaint: string): string => (complaint ? `${reason}: ${complaint}` : reason);
+/** A line reached the agent, or could not. */
+export function takeDelivered(step: Draft<Held>, id: string, error?: string): Step {
+  const { state } = step;
+  const isOurs = state.outbox.some((line) => line.id === id);
+  state.outbox = state.outbox.filter((line) => line.id !== id);
+  if (isOurs && error !== undefined && state.phase !== 'ended') step.end('agent.failed', `The agent does not listen any more: ${error}`);
+  return step.done();
+}
+
+/** The agent's process came up or ended. */
+export function takeProcess(step: Draft<Held>, change: AgentProcessState): Step {
+  if (step.state.phase === 'ended') return step.done();
+  if (change.state === 'failed') step.end('agent.unavailable', `The agent could not be started: ${change.reason}`);
+  if (change.state === 'exited') {
+    const how = change.signal ? `was ended by ${change.signal}` : `ended with code ${change.code}`;
+    step.end('agent.failed', step.inner.complaint ? `The agent ${how}: ${step.inner.complaint}` : `The agent ${how}`);
+  }
+  return step.done();
+}
 
 export const keepComplaint = (before: string, line: string): string => (line.trim() ? line.trim().slice(0, 400) : before);

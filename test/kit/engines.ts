@@ -1,13 +1,10 @@
-import { execFile, spawn, type ChildProcess } from 'node:child_process';
+import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { access, mkdir, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { access, mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { promisify } from 'node:util';
 import { engineClient } from '../../src/sandbox/engine/engine-client.ts';
-
-const run = promisify(execFile);
 
 /** A container engine of a test's own: its own socket, its own data, gone afterwards. */
 export interface TestEngine {
@@ -28,6 +25,7 @@ export async function startEngine(name: 'docker' | 'podman'): Promise<TestEngine
   const root = await mkdtemp(join(tmpdir(), `oub-${name}-`));
   const socket = join(root, 'engine.sock');
   const command = name === 'docker' ? await dockerCommand(root, socket) : await podmanCommand(root, socket);
+  const janitor = watchOver(root);
   let child = await launch(command, root, socket);
   return {
     name,
@@ -39,9 +37,22 @@ export async function startEngine(name: 'docker' | 'podman'): Promise<TestEngine
     async stop() {
       await removeAll(socket);
       await end(child);
-      await endBelow(root);
-      await unmountBelow(root);
-      await rm(root, { recursive: true, force: true });
+      await janitor.clean();
+    },
+  };
+}
+
+/** Cleans up after this process, however it ends: a killed test must leave no engine, container or mount behind. */
+export function watchOver(root: string): { clean(): Promise<void> } {
+  const program = new URL('./janitor.ts', import.meta.url).pathname;
+  const child = spawn(process.execPath, [program, root], { stdio: ['pipe', 'ignore', 'inherit'], detached: true });
+  child.unref();
+  const exit = once(child, 'exit');
+  return {
+    async clean() {
+      child.ref();
+      child.stdin.end();
+      await exit;
     },
   };
 }
@@ -97,39 +108,4 @@ async function removeAll(socket: string): Promise<void> {
   } finally {
     client.close();
   }
-}
-
-/** Ends what an engine left running: shims and the like carry its folder in their command line. */
-async function endBelow(root: string): Promise<void> {
-  for (const pid of await processesOf(root)) {
-    const children = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8').catch(() => '');
-    for (const each of [...children.split(' ').filter(Boolean).map(Number), pid]) {
-      try {
-        process.kill(each, 'SIGKILL');
-      } catch {
-        // Over already.
-      }
-    }
-  }
-}
-
-/** Processes whose command line names a folder. */
-export async function processesOf(root: string): Promise<number[]> {
-  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid);
-  const lines = await Promise.all(pids.map((pid) => readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')));
-  return pids.filter((_, index) => lines[index]!.includes(root)).map(Number);
-}
-
-/** Mount points below a folder, innermost first. */
-export async function mountsBelow(root: string): Promise<string[]> {
-  const table = await readFile('/proc/self/mountinfo', 'utf8');
-  return table
-    .split('\n')
-    .map((line) => line.split(' ')[4] ?? '')
-    .filter((path) => path.startsWith(`${root}/`))
-    .reverse();
-}
-
-async function unmountBelow(root: string): Promise<void> {
-  for (const path of await mountsBelow(root)) await run('umount', ['-l', path]).catch(() => {});
 }

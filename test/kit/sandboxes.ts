@@ -1,8 +1,8 @@
-import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { bubblewrapDriver, engineDriver, type SandboxDriver, type SandboxSpec } from '../../src/sandbox/index.ts';
-import { canRun, startEngine, type TestEngine } from './engines.ts';
+import { canRun, startEngine, watchOver, type TestEngine } from './engines.ts';
 
 /** A driver on an engine of the test's own, with folders of its own. */
 export interface TestDriver {
@@ -27,6 +27,7 @@ let count = 0;
 export async function openTestDriver(name: TestDriverName): Promise<TestDriver> {
   // Short: the path of a socket in it must fit into 108 bytes.
   const root = await mkdtemp(join(tmpdir(), 'oubsb-'));
+  const janitor = watchOver(root);
   const engine = name === 'bubblewrap' ? undefined : await startEngine(name);
   const driver = engine ? engineDriver({ name: engine.name, sockets: [engine.socket], folder: join(root, 'run'), diskPauseMs: 300 }) : bubblewrapDriver({ folder: join(root, 'run'), diskPauseMs: 300 });
   const started: string[] = [];
@@ -45,7 +46,7 @@ export async function openTestDriver(name: TestDriverName): Promise<TestDriver> 
       for (const id of started) await driver.remove(id).catch(() => {});
       await driver.close();
       await engine?.stop();
-      await rm(root, { recursive: true, force: true });
+      await janitor.clean();
     },
   };
 }

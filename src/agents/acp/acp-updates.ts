@@ -57,8 +57,13 @@ function takeCall(step: Draft<HoldsCalls>, update: Record<string, unknown>): voi
 /** Adds what an update or a permission request says about a call. */
 export function noteCall(step: Draft<HoldsCalls>, id: string, about: Record<string, unknown>): OpenCall {
   const before = step.inner.calls[id];
+  const input = about['rawInput'];
   const call: OpenCall = { ...before, tool: text(about['name']) ?? before?.tool ?? text(about['title']) ?? 'tool' };
-  if (about['rawInput'] !== undefined && about['rawInput'] !== null && !isEmpty(about['rawInput'])) call.arguments = about['rawInput'];
+  // codex wraps the call of an MCP tool; what counts is inside.
+  if (isObject(input) && typeof input['server'] === 'string' && typeof input['tool'] === 'string') {
+    call.tool = input['tool'];
+    call.arguments = input['arguments'] ?? {};
+  } else if (input !== undefined && input !== null && !isEmpty(input) && !before?.isTold) call.arguments = input;
   step.inner.calls = { ...step.inner.calls, [id]: call };
   return call;
 }

@@ -1,7 +1,7 @@
 import type { ContentBlock, InitializeRequest, NewSessionRequest, PermissionOptionKind, RequestPermissionResponse } from '@agentclientprotocol/sdk';
 import { isObject } from '../../schema/index.ts';
-import type { AgentDriver, AgentSpec, AgentState, PermissionOption, Prompt, Step } from '../agent.ts';
-import { draft, keepComplaint, nothingHeld, withComplaint, type Draft } from '../agent-state.ts';
+import type { AgentDriver, AgentSpec, AgentState, PermissionOption, Prompt } from '../agent.ts';
+import { draft, keepComplaint, nothingHeld, takeDelivered, takeProcess, type Draft } from '../agent-state.ts';
 import { list, parseRpc, text, type Incoming, type RpcId } from '../json-rpc.ts';
 import { noteCall, takeUpdate, tellCall, type HoldsCalls } from './acp-updates.ts';
 
@@ -84,20 +84,9 @@ export const acpDriver: AgentDriver = {
     return step.done();
   },
 
-  delivered(state, id) {
-    return { state: { ...state, outbox: state.outbox.filter((line) => line.id !== id) }, events: [], deltas: [] };
-  },
+  delivered: (state, id, error) => takeDelivered(begin(state), id, error),
 
-  process(state, change): Step {
-    const step = begin(state);
-    if (state.phase === 'ended') return step.done();
-    if (change.state === 'failed') step.end('agent.unavailable', `The agent could not be started: ${change.reason}`);
-    if (change.state === 'exited') {
-      const how = change.signal ? `was ended by ${change.signal}` : `ended with code ${change.code}`;
-      step.end('agent.failed', withComplaint(`The agent ${how}`, step.inner.complaint));
-    }
-    return step.done();
-  },
+  process: (state, change) => takeProcess(begin(state), change),
 };
 
 const begin = (state: AgentState): Draft<Inner> => draft<Inner>(state, (state.inner as Inner).spec.run ?? 1);

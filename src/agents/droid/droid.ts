@@ -1,6 +1,6 @@
 import { isObject } from '../../schema/index.ts';
 import type { AgentDriver, AgentSpec, AgentState, PermissionOption, Prompt } from '../agent.ts';
-import { draft, keepComplaint, nothingHeld, withComplaint, type Draft, type Held } from '../agent-state.ts';
+import { draft, keepComplaint, nothingHeld, takeDelivered, takeProcess, type Draft, type Held } from '../agent-state.ts';
 import { list, parseRpc, text, type Incoming, type RpcId } from '../json-rpc.ts';
 import { takeNotification } from './droid-notifications.ts';
 
@@ -80,18 +80,9 @@ export const droidDriver: AgentDriver = {
     return step.done();
   },
 
-  delivered: (state, id) => ({ state: { ...state, outbox: state.outbox.filter((line) => line.id !== id) }, events: [], deltas: [] }),
+  delivered: (state, id, error) => takeDelivered(begin(state), id, error),
 
-  process(state, change) {
-    const step = begin(state);
-    if (state.phase === 'ended') return step.done();
-    if (change.state === 'failed') step.end('agent.unavailable', `The agent could not be started: ${change.reason}`);
-    if (change.state === 'exited') {
-      const how = change.signal ? `was ended by ${change.signal}` : `ended with code ${change.code}`;
-      step.end('agent.failed', withComplaint(`The agent ${how}`, step.inner.complaint));
-    }
-    return step.done();
-  },
+  process: (state, change) => takeProcess(begin(state), change),
 };
 
 /** Files that tell droid about its MCP servers; they belong into the agent's home. */

@@ -27,6 +27,9 @@ export function agentProcess(spool: SpoolWriter, home: string, on: { changed(): 
   let isPaused = false;
   let env: NodeJS.ProcessEnv = {};
   const seen = new Set<string>();
+  /** Lines that came before the agent was started. */
+  const early: { id: string; line: string }[] = [];
+  let wasStarted = false;
 
   const note = (state: object): void => spool.append('s', JSON.stringify(state));
   const done = (id: string, error?: string): void => {
@@ -70,6 +73,7 @@ export function agentProcess(spool: SpoolWriter, home: string, on: { changed(): 
       detached: true,
     });
     child = started;
+    wasStarted = true;
     const out = lineSplitter(
       spoolLimits.lineBytes,
       (line) => spool.append('o', line),
@@ -123,6 +127,9 @@ export function agentProcess(spool: SpoolWriter, home: string, on: { changed(): 
     });
   }
 
+  const write = ({ id, line }: { id: string; line: string }): void =>
+    void child!.stdin!.write(`${withEnvironment(line, env)}\n`, (error) => done(id, error?.message));
+
   return {
     get running() {
       return child !== undefined;
@@ -133,7 +140,13 @@ export function agentProcess(spool: SpoolWriter, home: string, on: { changed(): 
       if (seen.has(command.id)) return;
       seen.add(command.id);
       if (seen.size > keptCommandIds) seen.delete(seen.values().next().value!);
-      if (command.do === 'start') return done(command.id, start(command.agent));
+      if (command.do === 'start') {
+        const problem = start(command.agent);
+        done(command.id, problem);
+        if (problem === undefined) early.splice(0).forEach(write);
+        return;
+      }
+      if (command.do === 'write' && !wasStarted) return void early.push(command);
       if (command.do === 'stop') {
         done(command.id);
         void stop(command.graceMs).then(on.stopped);
@@ -144,7 +157,7 @@ export function agentProcess(spool: SpoolWriter, home: string, on: { changed(): 
         signalGroup(child, command.signal);
         return done(command.id);
       }
-      child.stdin!.write(`${withEnvironment(command.line, env)}\n`, (error) => done(command.id, error?.message));
+      write(command);
     },
   };
 }
