@@ -1,0 +1,140 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { connect, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { startTestServer } from '../test/support/running-server.ts';
+import { load } from './load.ts';
+import { interleave, type Row } from './measure.ts';
+import { peer } from './peers.ts';
+
+export const about = 'tools/call of a lean stdio MCP server, behind us, behind other gateways, and behind its own bare HTTP.';
+
+const lean = join(import.meta.dirname, 'lean', 'server.ts');
+const proxyVersion = '6.7.19';
+const gatewayVersion = '4.0.0';
+const rounds = 5;
+
+interface Endpoint {
+  url: string;
+  path: string;
+  headers: Record<string, string>;
+  body: object;
+}
+
+const call = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'echo', arguments: { text: 'hello' } } };
+const accept = { accept: 'application/json, text/event-stream' };
+
+export async function bench(): Promise<Row[]> {
+  const children: ChildProcess[] = [];
+  const home = await mkdtemp(join(tmpdir(), 'oub-'));
+  await writeFile(join(home, 'config.yaml'), `servers: { lean: { command: ${process.execPath}, args: [${lean}] } }\n`);
+  const server = await startTestServer({ home });
+  try {
+    const [directPort, proxyPort, gatewayPort] = await Promise.all([freePort(), freePort(), freePort()]);
+    children.push(await start([lean, String(directPort)], directPort));
+    children.push(await start([bin('mcp-proxy', proxyVersion), '--port', String(proxyPort), '--server', 'stream', '--', process.execPath, lean], proxyPort));
+    children.push(await start([bin('supergateway', gatewayVersion), '--stdio', `${process.execPath} ${lean}`, '--outputTransport', 'streamableHttp', '--stateful', '--port', String(gatewayPort), '--logLevel', 'none'], gatewayPort));
+    const direct: Endpoint = { url: `http://127.0.0.1:${directPort}`, path: '/', headers: {}, body: call };
+    const ours = await opened(server.url, '/mcp/b/lean', { ...accept, authorization: `Bearer ${server.token}` });
+    const proxy = await opened(`http://127.0.0.1:${proxyPort}`, '/mcp', accept);
+    const gateway = await opened(`http://127.0.0.1:${gatewayPort}`, '/mcp', accept);
+    const rows: Row[] = [];
+    for (const inFlight of [1, 8, 64]) {
+      const speed = async (endpoint: Endpoint, requests: number) => (await run(endpoint, inFlight, requests)).perSecond;
+      await Promise.all([run(ours, inFlight, 500), run(direct, inFlight, 500)]);
+      const taken = await interleave(rounds, {
+        ours: () => speed(ours, 3000),
+        proxy: () => speed(proxy, 400),
+        gateway: () => speed(gateway, 400),
+      });
+      const best = taken.proxy.map((value, at) => Math.max(value, taken.gateway[at] ?? 0));
+      rows.push({ what: `calls, ${inFlight} in flight`, unit: 'calls/s', ours: taken.ours, other: best, otherName: 'better of mcp-proxy, supergateway', goal: { of: 'ratio', atLeast: inFlight === 1 ? 2 : 5 } });
+    }
+    const p50 = await interleave(rounds, { ours: async () => (await run(ours, 1, 1500)).p50, direct: async () => (await run(direct, 1, 1500)).p50 });
+    const added = p50.ours.map((value, at) => value - (p50.direct[at] ?? 0));
+    rows.push({ what: 'added p50 of one call', unit: 'ms', ours: added, other: p50.direct, otherName: 'the direct call', goal: { of: 'ratio', atMost: 2 } });
+    return rows;
+  } finally {
+    for (const child of children) killGroup(child);
+    await server.stop();
+    await rm(home, { recursive: true, force: true });
+  }
+}
+
+/** Every line has a request id of its own: in one session they must not be the same at the same time. */
+async function run({ url, path, headers, body }: Endpoint, inFlight: number, requests: number): Promise<{ perSecond: number; p50: number }> {
+  const check = (text: string, status: number): void => {
+    if (status !== 200 || !text.includes('hello')) throw new Error(`${url} answered ${status}: ${text.slice(0, 200)}`);
+  };
+  const each = Math.ceil(requests / inFlight);
+  const startedAt = performance.now();
+  const lines = Array.from({ length: inFlight }, (_, at) => load({ url, path, headers, body: { ...body, id: at + 1 }, inFlight: 1, requests: each, check }));
+  const done = await within(60_000, Promise.all(lines), url);
+  return { perSecond: (each * inFlight) / ((performance.now() - startedAt) / 1000), p50: done[0]?.p50 ?? 0 };
+}
+
+async function within<T>(ms: number, work: Promise<T>, what: string): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => (timer = setTimeout(() => reject(new Error(`${what} did not finish in ${ms} ms`)), ms)));
+  return Promise.race([work, late]).finally(() => clearTimeout(timer));
+}
+
+function killGroup({ pid }: ChildProcess): void {
+  try {
+    if (pid) process.kill(-pid, 'SIGKILL');
+  } catch {
+    // It is gone already.
+  }
+}
+
+/** An initialised session, so that every side does the same. */
+async function opened(url: string, path: string, headers: Record<string, string>): Promise<Endpoint> {
+  const send = (body: object, more: Record<string, string> = {}) =>
+    fetch(url + path, { method: 'POST', headers: { 'content-type': 'application/json', ...headers, ...more }, body: JSON.stringify(body), signal: AbortSignal.timeout(5000) });
+  const hello = { jsonrpc: '2.0', id: 0, method: 'initialize', params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'bench', version: '1' } } };
+  for (let i = 0; ; i++) {
+    const answer = await send(hello).catch(() => undefined);
+    const session = answer?.headers.get('mcp-session-id');
+    const text = await answer?.text();
+    if (answer?.ok && session) {
+      const known = { 'mcp-session-id': session };
+      await (await send({ jsonrpc: '2.0', method: 'notifications/initialized' }, known)).text();
+      const first = await (await send(call, known)).text();
+      if (first.includes('hello')) return { url, path, headers: { ...headers, ...known }, body: call };
+    }
+    if (i > 100) throw new Error(`${url} does not answer: ${answer?.status} ${text}`);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+}
+
+function bin(name: string, version: string): string {
+  const folder = peer(name, version);
+  const { bin: programs } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as { bin: string | Record<string, string> };
+  return join(folder, typeof programs === 'string' ? programs : (programs[name] ?? Object.values(programs)[0] ?? ''));
+}
+
+async function start(args: string[], port: number): Promise<ChildProcess> {
+  const child = spawn(process.execPath, args, { stdio: 'ignore', detached: true });
+  for (let i = 0; i < 200; i++) {
+    const probe = connect(port, '127.0.0.1');
+    const isUp = await once(probe, 'connect').then(
+      () => true,
+      () => false,
+    );
+    probe.destroy();
+    if (isUp) break;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  return child;
+}
+
+async function freePort(): Promise<number> {
+  const probe = createServer().listen(0, '127.0.0.1');
+  await once(probe, 'listening');
+  const { port } = probe.address() as { port: number };
+  probe.close();
+  return port;
+}
