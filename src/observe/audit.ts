@@ -7,11 +7,15 @@ import type { WalSync } from './wal-sync.ts';
 
 const writeReadsAfterMs = 250;
 const pollMinuteMs = 60_000;
-const verifyAtOnce = 2000;
+const verifyAtOnce = 500;
+const writeAtOnce = 100;
+const maxWaiting = 50_000;
 const columns = [
   'at', 'request_id', 'parent', 'tool', 'tool_id', 'bundle', 'level', 'door', 'principal', 'token_id', 'project_id',
   'session_id', 'outcome', 'duration_ms', 'result_bytes', 'args_hmac', 'calls',
 ] as const; // prettier-ignore
+
+const insertRow = `INSERT INTO audit (seq, ${columns.join(', ')}, hash) VALUES (?${', ?'.repeat(columns.length)}, ?)`;
 
 type AuditRow = Record<(typeof columns)[number], SqlValue> & { seq: number; hash: string };
 
@@ -58,7 +62,7 @@ export class Audit {
       return;
     }
     try {
-      await this.#db.write((db) => this.#append(db, record, 1));
+      await this.#db.write((db) => this.#append(db, [{ record, calls: 1 }]));
       await this.#sync.written();
     } catch (error) {
       this.#onError(error);
@@ -149,31 +153,35 @@ export class Audit {
     if (minute !== this.#pollMinute || this.#polls.size === 0) return;
     const polls = [...this.#polls.values()];
     this.#polls.clear();
-    this.#db
-      .write((db) =>
-        polls.forEach(({ record, calls, durationMs }) => this.#append(db, { ...record, durationMs }, calls)),
-      )
-      .catch(this.#onError);
+    const entries = polls.map(({ record, calls, durationMs }) => ({ record: { ...record, durationMs }, calls }));
+    this.#db.write((db) => this.#append(db, entries)).catch(this.#onError);
   }
 
+  /** In portions, so that a burst of calls does not hold up those that come after it. */
   async #writeReads(): Promise<void> {
     const records = this.#reads;
     this.#reads = [];
-    if (records.length === 0) return;
-    await this.#db.write((db) => records.forEach((record) => this.#append(db, record, 1)));
+    while (records.length > 0) {
+      const some = records.slice(0, writeAtOnce).map((record) => ({ record, calls: 1 }));
+      try {
+        await this.#db.write((db) => this.#append(db, some));
+      } catch (error) {
+        // Tried again with what comes next, up to what memory can bear.
+        this.#reads = [...records, ...this.#reads].slice(0, maxWaiting);
+        throw error;
+      }
+      records.splice(0, writeAtOnce);
+    }
   }
 
-  #append(db: Database, record: CallRecord, calls: number): void {
+  #append(db: Database, entries: readonly { record: CallRecord; calls: number }[]): void {
     const head = db.get<{ seq: number; hash: string }>('SELECT seq, hash FROM audit_head');
-    const seq = (head?.seq ?? 0) + 1;
-    const row = rowOf(record, calls);
-    const hash = this.#seal(head?.hash ?? '', seq, row);
-    db.run(
-      `INSERT INTO audit (seq, ${columns.join(', ')}, hash) VALUES (?${', ?'.repeat(columns.length)}, ?)`,
-      seq,
-      ...columns.map((name) => row[name]),
-      hash,
-    );
+    let [seq, hash] = [head?.seq ?? 0, head?.hash ?? ''];
+    for (const { record, calls } of entries) {
+      const row = rowOf(record, calls);
+      hash = this.#seal(hash, ++seq, row);
+      db.run(insertRow, seq, ...columns.map((name) => row[name]), hash);
+    }
     db.run('INSERT OR REPLACE INTO audit_head VALUES (1, ?, ?)', seq, hash);
   }
 
