@@ -26,13 +26,16 @@ eventStreamRoutes(app, {
   tokens: { onRevoke: () => () => {} },
 });
 
-const inFlight = 64;
+/** Events under way at the same time. */
+const atOnce = 256;
 app.post('/append', async (request) => {
-  const { session, n } = request.query as { session: string; n: string };
+  const { session, n, batch } = request.query as { session: string; n: string; batch?: string };
+  const bodies = Array.from({ length: Number(batch ?? 1) }, () => body);
   const startedAt = performance.now();
   let left = Number(n);
+  const inFlight = Math.max(1, atOnce / bodies.length);
   const one = async (): Promise<void> => {
-    while (left-- > 0) await log.append(session, 1, body);
+    while ((left -= bodies.length) >= 0) await log.append(session, 1, ...bodies);
   };
   await Promise.all(Array.from({ length: inFlight }, one));
   return { ms: performance.now() - startedAt };
@@ -55,7 +58,7 @@ const bare = createServer((request, response) => {
       const frame = Buffer.from(`id: ${index}\nevent: message\ndata: ${JSON.stringify({ index, ...body, at, session_id: 'ses_bare', turn: 1 })}\n\n`);
       for (const each of open) each.write(frame);
       // Lets the sockets breathe, as a server must.
-      if (index % inFlight === inFlight - 1) await new Promise(setImmediate);
+      if (index % atOnce === atOnce - 1) await new Promise(setImmediate);
     }
     response.end('{}');
   })();

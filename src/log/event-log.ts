@@ -82,10 +82,11 @@ export function eventLog({ db, events, pollMs = 500 }: EventLogOptions): EventLo
       const appended = new Map<string, StoredEvent[]>();
       const removed: string[] = [];
       const after: (() => void)[] = [];
+      const at = new Date().toISOString();
       const tx: LogTransaction = {
         db,
         append(sessionId, turn, body) {
-          const stored = events.append(sessionId, body.type, eventTail(sessionId, turn, body));
+          const stored = events.append(sessionId, body.type, eventTail(sessionId, turn, at, body));
           const list = appended.get(sessionId);
           if (list) list.push(stored);
           else appended.set(sessionId, [stored]);
@@ -155,8 +156,7 @@ export function eventLog({ db, events, pollMs = 500 }: EventLogOptions): EventLo
 }
 
 /** The event's JSON from its second member on; the index is put in front when it is known. */
-function eventTail(sessionId: string, turn: number, body: EventBody): string {
+function eventTail(sessionId: string, turn: number, at: string, body: EventBody): string {
   const { type, ...rest } = body;
-  return JSON.stringify({ type, at: new Date().toISOString(), session_id: sessionId, turn, ...rest }).slice(1);
+  return `"type":"${type}","at":"${at}","session_id":"${sessionId}","turn":${turn},${JSON.stringify(rest).slice(1)}`;
 }
-

@@ -13,11 +13,13 @@ export interface Bounds {
   newest: number;
 }
 
+// `tail` is the event's JSON from its second member on: the index in front of it is the key.
 const steps = [
-  `CREATE TABLE logs (session_id TEXT PRIMARY KEY, oldest INTEGER NOT NULL DEFAULT 0, next INTEGER NOT NULL DEFAULT 0) STRICT;
-   CREATE TABLE events (session_id TEXT NOT NULL, idx INTEGER NOT NULL, type TEXT NOT NULL, json TEXT NOT NULL,
+  `CREATE TABLE events (session_id TEXT NOT NULL, idx INTEGER NOT NULL, type TEXT NOT NULL, tail TEXT NOT NULL,
      PRIMARY KEY (session_id, idx)) STRICT, WITHOUT ROWID;`,
 ];
+const lastOf = '(SELECT max(idx) FROM events WHERE session_id = ?)';
+const firstOf = '(SELECT min(idx) FROM events WHERE session_id = ?)';
 
 /** Append-only event tables: the index is assigned in the transaction that stores the event. */
 export interface EventTables {
@@ -37,34 +39,34 @@ export async function openEvents(db: Database): Promise<EventTables> {
   await db.migrate('events', steps);
   return {
     append(sessionId, type, tail) {
-      const row = db.get<{ next: number }>(
-        'INSERT INTO logs (session_id, next) VALUES (?, 1) ON CONFLICT (session_id) DO UPDATE SET next = next + 1 RETURNING next',
-        sessionId,
+      const row = db.get<{ idx: number }>(
+        `INSERT INTO events VALUES (?, coalesce(${lastOf}, -1) + 1, ?, ?) RETURNING idx`,
+        sessionId, sessionId, type, tail,
       );
-      const index = row!.next - 1;
-      const json = `{"index":${index},${tail}`;
-      db.run('INSERT INTO events VALUES (?, ?, ?, ?)', sessionId, index, type, json);
-      return { index, type, json };
+      return stored(row!.idx, type, tail);
     },
     async read(sessionId, after, max) {
-      return db.all<StoredEvent>(
-        'SELECT idx AS "index", type, json FROM events WHERE session_id = ? AND idx > ? ORDER BY idx LIMIT ?',
-        sessionId,
-        after,
-        max,
-      );
+      return db
+        .all<{ idx: number; type: string; tail: string }>(
+          'SELECT idx, type, tail FROM events WHERE session_id = ? AND idx > ? ORDER BY idx LIMIT ?',
+          sessionId, after, max,
+        )
+        .map((row) => stored(row.idx, row.type, row.tail));
     },
     async bounds(sessionId) {
-      const row = db.get<{ oldest: number; next: number }>('SELECT oldest, next FROM logs WHERE session_id = ?', sessionId);
-      return row && { oldest: row.oldest, newest: row.next - 1 };
+      const row = db.get<{ oldest: number | null; newest: number }>(`SELECT ${firstOf} AS oldest, ${lastOf} AS newest`, sessionId, sessionId)!;
+      return row.oldest === null ? undefined : { oldest: row.oldest, newest: row.newest };
     },
-    newestNow: (sessionId) => (db.get<{ next: number }>('SELECT next FROM logs WHERE session_id = ?', sessionId)?.next ?? 0) - 1,
+    newestNow: (sessionId) => db.get<{ newest: number | null }>(`SELECT ${lastOf} AS newest`, sessionId)!.newest ?? -1,
     remove(sessionId) {
       db.run('DELETE FROM events WHERE session_id = ?', sessionId);
-      db.run('DELETE FROM logs WHERE session_id = ?', sessionId);
     },
     foreignVersion() {
       return db.get<{ data_version: number }>('PRAGMA data_version')!.data_version;
     },
   };
+}
+
+function stored(index: number, type: string, tail: string): StoredEvent {
+  return { index, type, json: `{"index":${index},${tail}` };
 }

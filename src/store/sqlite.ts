@@ -36,6 +36,8 @@ export class Database {
     this.#db.exec('PRAGMA busy_timeout = 2000');
     this.#db.exec('PRAGMA journal_mode = WAL');
     this.#db.exec('PRAGMA synchronous = NORMAL');
+    // Each checkpoint waits for the disk: fewer, larger ones.
+    this.#db.exec('PRAGMA wal_autocheckpoint = 8000');
     this.#db.exec('PRAGMA foreign_keys = ON');
     this.#db.exec('PRAGMA busy_timeout = 0');
   }
@@ -93,7 +95,7 @@ export class Database {
       const group = this.#waiting.splice(0, 256);
       const settled = group.map((each) => this.#runOne(each));
       try {
-        this.#db.exec('COMMIT');
+        this.prepare('COMMIT').run();
       } catch (error) {
         if (this.#db.isTransaction) this.#db.exec('ROLLBACK');
         for (const each of group) each.reject(error);
@@ -104,14 +106,14 @@ export class Database {
   }
 
   #runOne({ run, resolve, reject }: Waiting): () => void {
-    this.#db.exec('SAVEPOINT one');
+    this.prepare('SAVEPOINT one').run();
     try {
       const value = run(this);
-      this.#db.exec('RELEASE one');
+      this.prepare('RELEASE one').run();
       return () => resolve(value);
     } catch (error) {
-      this.#db.exec('ROLLBACK TO one');
-      this.#db.exec('RELEASE one');
+      this.prepare('ROLLBACK TO one').run();
+      this.prepare('RELEASE one').run();
       return () => reject(error);
     }
   }
@@ -120,7 +122,7 @@ export class Database {
     const giveUpAt = Date.now() + 30_000;
     for (let waitMs = 1; ; waitMs = Math.min(waitMs * 2, 50)) {
       try {
-        this.#db.exec('BEGIN IMMEDIATE');
+        this.prepare('BEGIN IMMEDIATE').run();
         return;
       } catch (error) {
         if (!isBusy(error) || Date.now() > giveUpAt) throw error;
