@@ -31,13 +31,16 @@ const programs: ProgramPort = {
       },
       bareNames: async () => ['tools', ...(await tools(false)).keys()],
       async call({ name }, args, inner) {
-        if (name === 'tools' && !(await tools(false)).has('tools')) return { value: [...(await tools(true)).keys()].sort() };
+        if (name === 'tools' && !(await tools(false)).has('tools'))
+          return { value: [...(await tools(true)).keys()].sort() };
         const answer = await call(name, args, inner);
         return 'error' in answer ? { error: { type: 'RuntimeError', message: answer.error } } : answer;
       },
     };
     const outcome = await engine.run({ code, owner: 'agent', world, signal });
-    return outcome.ok ? { ok: true, text: answerText(outcome) } : { ok: false, text: outcome.printed + outcome.error.text, isProgram: isProgram(code, outcome.error.type) };
+    return outcome.ok
+      ? { ok: true, text: answerText(outcome) }
+      : { ok: false, text: outcome.printed + outcome.error.text, isProgram: isProgram(code, outcome.error.type) };
   },
 };
 
@@ -51,7 +54,8 @@ function valueText(value: unknown): string {
 }
 
 /** Prose either cannot be parsed or is nothing but words. */
-const isProgram = (code: string, errorType: string): boolean => errorType !== 'SyntaxError' && !(errorType === 'NameError' && /^[\p{L}\p{N}\s,.;:!?'-]*$/u.test(code));
+const isProgram = (code: string, errorType: string): boolean =>
+  errorType !== 'SyntaxError' && !(errorType === 'NameError' && /^[\p{L}\p{N}\s,.;:!?'-]*$/u.test(code));
 
 await serveEmbeddedAgent(programs);
 engine.close();

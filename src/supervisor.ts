@@ -24,8 +24,11 @@ process.on('SIGTERM', () => void leave(2000));
 process.on('SIGINT', () => void leave(2000));
 
 // Also the second try of a write that found the disk full.
-setInterval(() => {
-  spool.flush();
-  agent.heedSpool();
-  if (performance.now() - control.heardAt > lonelyMs) void leave(2000);
-}, Math.min(1000, lonelyMs / 4));
+setInterval(
+  () => {
+    spool.flush();
+    agent.heedSpool();
+    if (performance.now() - control.heardAt > lonelyMs) void leave(2000);
+  },
+  Math.min(1000, lonelyMs / 4),
+);

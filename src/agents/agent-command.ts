@@ -5,14 +5,20 @@ import { droidDriver } from './droid/droid.ts';
 
 /** How an agent of the configuration is started and spoken to; fails with agent.unavailable when it has no command. */
 export function agentOf(name: string, config: AgentConfig): { driver: AgentDriver; command: string[] } {
-  if (config.driver === 'embedded') return { driver: acpDriver, command: [insidePaths.node, insidePaths.embeddedAgent] };
-  if (!config.command) throw fail('agent.unavailable', { agent: name, reason: `it has no command; set agents.${name}.command in config.yaml` });
+  if (config.driver === 'embedded')
+    return { driver: acpDriver, command: [insidePaths.node, insidePaths.embeddedAgent] };
+  if (!config.command)
+    throw fail('agent.unavailable', {
+      agent: name,
+      reason: `it has no command; set agents.${name}.command in config.yaml`,
+    });
   const driver = config.driver === 'droid' ? droidDriver : acpDriver;
   return { driver, command: [config.command, ...(config.args ?? [])] };
 }
 
 /** The driver that a stored conversation belongs to. */
-export const driverOf = (state: { driver: 'acp' | 'droid' }): AgentDriver => (state.driver === 'droid' ? droidDriver : acpDriver);
+export const driverOf = (state: { driver: 'acp' | 'droid' }): AgentDriver =>
+  state.driver === 'droid' ? droidDriver : acpDriver;
 
 /** `oubliette-client` as an MCP server that an agent starts by itself. The key stays out of every stored line. */
 export function clientServer(hasKey: boolean): McpServerSpec {

@@ -48,7 +48,8 @@ export function draft<Inner extends Held>(from: AgentState, run: number): Draft<
     send: (message) => void state.outbox.push({ id: `${run}.${++inner.sent}`, line: JSON.stringify(message) }),
     flush() {
       if (inner.thought) events.push({ type: 'thought', text: inner.thought });
-      if (inner.text) events.push({ type: 'message', role: 'agent', text: inner.text, message_id: `msg_${++inner.messages}` });
+      if (inner.text)
+        events.push({ type: 'message', role: 'agent', text: inner.text, message_id: `msg_${++inner.messages}` });
       if (inner.text) inner.lastText = inner.text;
       inner.thought = '';
       inner.text = '';
@@ -84,7 +85,8 @@ export function takeDelivered(step: Draft<Held>, id: string, error?: string): St
   const { state } = step;
   const isOurs = state.outbox.some((line) => line.id === id);
   state.outbox = state.outbox.filter((line) => line.id !== id);
-  if (isOurs && error !== undefined && state.phase !== 'ended') step.end('agent.failed', `The agent does not listen any more: ${error}`);
+  if (isOurs && error !== undefined && state.phase !== 'ended')
+    step.end('agent.failed', `The agent does not listen any more: ${error}`);
   return step.done();
 }
 
@@ -99,4 +101,5 @@ export function takeProcess(step: Draft<Held>, change: AgentProcessState): Step 
   return step.done();
 }
 
-export const keepComplaint = (before: string, line: string): string => (line.trim() ? line.trim().slice(0, 400) : before);
+export const keepComplaint = (before: string, line: string): string =>
+  line.trim() ? line.trim().slice(0, 400) : before;

@@ -5,4 +5,4 @@ export { bubblewrapDriver } from './bubblewrap/bubblewrap.ts';
 export { engineDriver } from './engine/engine.ts';
 export { openLink } from './supervisor-link.ts';
 export { openSandboxes, type Sandboxes, type SandboxesOptions } from './sandboxes.ts';
-export { prepareFolders, sandboxUser, type SandboxUser } from './sandbox-user.ts';
+export { sandboxUser, type SandboxUser } from './sandbox-user.ts';

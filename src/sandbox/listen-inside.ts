@@ -18,11 +18,17 @@ export interface InsideListener {
  */
 export async function listenInside(
   path: string,
-  on: { onMessage(message: Record<string, unknown>, socket: Socket): void; onClose(socket: Socket): void; onOpen?(socket: Socket): void },
+  on: {
+    onMessage(message: Record<string, unknown>, socket: Socket): void;
+    onClose(socket: Socket): void;
+    onOpen?(socket: Socket): void;
+  },
   maxLineBytes = 64 * 1024,
 ): Promise<InsideListener> {
   if (Buffer.byteLength(path) > maxSocketPath)
-    throw fail('sandbox.failed', { reason: `the socket path ${path} is longer than ${maxSocketPath} bytes; use a shorter OUBLIETTE_HOME` });
+    throw fail('sandbox.failed', {
+      reason: `the socket path ${path} is longer than ${maxSocketPath} bytes; use a shorter OUBLIETTE_HOME`,
+    });
   const sockets = new Set<Socket>();
   const server = createServer((socket) => {
     sockets.add(socket);
@@ -46,7 +52,9 @@ export async function listenInside(
   });
   await unlink(path).catch(() => {});
   await new Promise<void>((resolve, reject) => {
-    server.once('error', (error) => reject(fail('sandbox.failed', { reason: `cannot listen on ${path}` }, { cause: error })));
+    server.once('error', (error) =>
+      reject(fail('sandbox.failed', { reason: `cannot listen on ${path}` }, { cause: error })),
+    );
     // Sandboxes run as another user; the folders above keep everybody else on the host out.
     server.listen({ path, readableAll: true, writableAll: true }, resolve);
   });

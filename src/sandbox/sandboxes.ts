@@ -12,7 +12,11 @@ export interface Sandboxes {
    * The driver for a project: the one asked for, or with `auto` the most closed one that is there. `docker` is also
    * satisfied by podman. Fails with sandbox.unavailable, saying what each driver lacks.
    */
-  choose(wanted: { driver?: 'auto' | DriverName; level: SandboxLevel; image?: string }): Promise<{ driver: SandboxDriver; probe: Probe }>;
+  choose(wanted: {
+    driver?: 'auto' | DriverName;
+    level: SandboxLevel;
+    image?: string;
+  }): Promise<{ driver: SandboxDriver; probe: Probe }>;
   close(): Promise<void>;
 }
 
@@ -38,12 +42,17 @@ export function openSandboxes({ folder, sockets = {} }: SandboxesOptions): Sandb
     probes: (fresh) => Promise.all(drivers.map((driver) => driver.probe(fresh))),
     async choose({ driver: wanted = 'auto', level, image }) {
       // Only engines know images.
-      const candidates = drivers.filter(({ name }) => satisfies(name, wanted) && (image === undefined || name !== 'bubblewrap'));
+      const candidates = drivers.filter(
+        ({ name }) => satisfies(name, wanted) && (image === undefined || name !== 'bubblewrap'),
+      );
       const found = await Promise.all(candidates.map(async (driver) => ({ driver, probe: await driver.probe() })));
       const usable = found.filter(({ probe }) => probe.available && (level === 'basic' || probe.level === 'strict'));
       const best = usable.find(({ probe }) => probe.level === 'strict') ?? usable[0];
       if (best) return best;
-      const reasons = found.map(({ probe }) => `${probe.driver}: ${probe.available ? `lacks ${probe.missing.join(', ')}` : probe.notes.join(' ')}`);
+      const reasons = found.map(
+        ({ probe }) =>
+          `${probe.driver}: ${probe.available ? `lacks ${probe.missing.join(', ')}` : probe.notes.join(' ')}`,
+      );
       throw fail('sandbox.unavailable', { reason: `${reasons.join('; ')}. Run: oubliette doctor` });
     },
     close: async () => void (await Promise.all(drivers.map((driver) => driver.close()))),

@@ -108,7 +108,8 @@ export function spoolReader(folder: string, from: number): SpoolReader {
         }
         continue;
       }
-      const bytes = rest.length > 0 ? Buffer.concat([rest, chunk.subarray(0, bytesRead)]) : chunk.subarray(0, bytesRead);
+      const bytes =
+        rest.length > 0 ? Buffer.concat([rest, chunk.subarray(0, bytesRead)]) : chunk.subarray(0, bytesRead);
       const lastEnd = bytes.lastIndexOf(10);
       if (lastEnd < 0) {
         if (bytes.length > spoolLimits.lineBytes + 1) {
@@ -125,7 +126,7 @@ export function spoolReader(folder: string, from: number): SpoolReader {
 
   const parseRecords = (bytes: Buffer): SpoolRecord[] => {
     const records: SpoolRecord[] = [];
-    for (let start = 0; start < bytes.length; ) {
+    for (let start = 0; start < bytes.length;) {
       const end = bytes.indexOf(10, start);
       const next = offset + (end - start) + 1;
       records.push({ offset, next, ...parseRecord(bytes.toString('utf8', start, end)) });
@@ -173,7 +174,11 @@ function parseRecord(line: string): Content {
     if (state === 'exited')
       return {
         kind,
-        state: { state, code: typeof code === 'number' ? code : null, signal: typeof signal === 'string' ? signal : null },
+        state: {
+          state,
+          code: typeof code === 'number' ? code : null,
+          signal: typeof signal === 'string' ? signal : null,
+        },
       };
   }
   return { kind: 'garbled', reason: 'a record that makes no sense' };

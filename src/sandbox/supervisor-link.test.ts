@@ -50,7 +50,8 @@ async function readUntil(link: SupervisorLink, enough: (all: SpoolRecord[]) => b
   }
   return all;
 }
-const lines = (records: SpoolRecord[]): string[] => records.filter((r) => r.kind === 'out').map((r) => (r as { line: string }).line);
+const lines = (records: SpoolRecord[]): string[] =>
+  records.filter((r) => r.kind === 'out').map((r) => (r as { line: string }).line);
 
 test('carries lines to the agent and back, each command once', async (t) => {
   const where = await place(t);
@@ -74,7 +75,9 @@ test('goes on where the last server stopped, without a gap and without a double'
   first.send({
     id: '1',
     do: 'start',
-    agent: inNode(`let n = 0; setInterval(() => n < 300 && console.log(n++), 2); process.stdin.on('data', (d) => process.stdout.write(d))`),
+    agent: inNode(
+      `let n = 0; setInterval(() => n < 300 && console.log(n++), 2); process.stdin.on('data', (d) => process.stdout.write(d))`,
+    ),
   });
   const before = await readUntil(first, (all) => lines(all).length >= 20);
   await first.close();
@@ -82,12 +85,18 @@ test('goes on where the last server stopped, without a gap and without a double'
     session: 'ses_1',
     ...where,
     from: before.at(-1)!.next,
-    outbox: [{ id: '1', do: 'start', agent: echo }, { id: '2', do: 'write', line: 'again' }],
+    outbox: [
+      { id: '1', do: 'start', agent: echo },
+      { id: '2', do: 'write', line: 'again' },
+    ],
   });
   t.after(() => second.close());
   const after = await readUntil(second, (all) => lines(all).includes('299') && lines(all).includes('again'));
   const numbers = lines([...before, ...after]).filter((line) => line !== 'again');
-  assert.deepEqual(numbers, Array.from({ length: 300 }, (_, n) => String(n)));
+  assert.deepEqual(
+    numbers,
+    Array.from({ length: 300 }, (_, n) => String(n)),
+  );
   assert.equal(supervisor.exitCode, null);
 });
 
@@ -96,7 +105,11 @@ test('reports the end of the agent and what it wrote last', async (t) => {
   supervise(t, where);
   const link = await openLink({ session: 'ses_1', ...where, from: 0 });
   t.after(() => link.close());
-  link.send({ id: '1', do: 'start', agent: inNode(`console.log('last words'); console.error('why'); process.exitCode = 3`) });
+  link.send({
+    id: '1',
+    do: 'start',
+    agent: inNode(`console.log('last words'); console.error('why'); process.exitCode = 3`),
+  });
   const records = await readUntil(link, (all) => all.some((r) => r.kind === 'state' && r.state.state === 'exited'));
   assert.deepEqual(lines(records), ['last words']);
   assert.ok(records.some((r) => r.kind === 'err' && r.line === 'why'));
@@ -125,11 +138,14 @@ test('pauses an agent that floods until the server has read, and loses nothing',
   link.send({
     id: '1',
     do: 'start',
-    agent: inNode(`const pad = 'x'.repeat(65526); for (let n = 0; n < 1600; n++) process.stdout.write(String(n).padStart(8) + ' ' + pad + '\\n')`),
+    agent: inNode(
+      `const pad = 'x'.repeat(65526); for (let n = 0; n < 1600; n++) process.stdout.write(String(n).padStart(8) + ' ' + pad + '\\n')`,
+    ),
   });
   const spooled = async (): Promise<number> => {
     let sum = 0;
-    for (const name of await readdir(where.spool)) if (name.endsWith('.spool')) sum += (await stat(join(where.spool, name))).size;
+    for (const name of await readdir(where.spool))
+      if (name.endsWith('.spool')) sum += (await stat(join(where.spool, name))).size;
     return sum;
   };
   const enough = 64 * 2 ** 20;
@@ -168,7 +184,11 @@ test('stops the agent and itself on command, also an agent that ignores signals'
   const exit = once(supervisor, 'exit');
   const link = await openLink({ session: 'ses_1', ...where, from: 0 });
   t.after(() => link.close());
-  link.send({ id: '1', do: 'start', agent: inNode(`process.on('SIGTERM', () => {}); setInterval(() => {}, 1000); console.log('up')`) });
+  link.send({
+    id: '1',
+    do: 'start',
+    agent: inNode(`process.on('SIGTERM', () => {}); setInterval(() => {}, 1000); console.log('up')`),
+  });
   await readUntil(link, (all) => lines(all).includes('up'));
   link.send({ id: '2', do: 'stop', graceMs: 100 });
   const [code] = await exit;

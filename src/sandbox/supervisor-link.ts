@@ -1,6 +1,12 @@
 import type { Socket } from 'node:net';
 import { join } from 'node:path';
-import { agreeOnVersion, controlSocketName, isObject, supervisorVersions, type SupervisorCommand } from '../schema/index.ts';
+import {
+  agreeOnVersion,
+  controlSocketName,
+  isObject,
+  supervisorVersions,
+  type SupervisorCommand,
+} from '../schema/index.ts';
 import { listenInside } from './listen-inside.ts';
 import type { LinkOptions, SpoolRecord, SupervisorLink } from './link.ts';
 import { spoolReader } from './spool-reader.ts';

@@ -8,7 +8,10 @@
 export const supervisorVersions: readonly number[] = [1];
 
 /** The newest version that both sides speak; each side keeps the last two. undefined when there is none. */
-export function agreeOnVersion(theirs: readonly number[], ours: readonly number[] = supervisorVersions): number | undefined {
+export function agreeOnVersion(
+  theirs: readonly number[],
+  ours: readonly number[] = supervisorVersions,
+): number | undefined {
   return ours.filter((version) => theirs.includes(version)).sort((a, b) => b - a)[0];
 }
 
@@ -18,7 +21,10 @@ export const controlSocketName = 'control.sock';
 export const execSocketName = 'exec.sock';
 
 /** Loopback ports in the sandbox and the sockets in `/mcp` that they lead to. */
-export const loopbackPorts = { model: { port: 4780, socket: 'model.sock' }, egress: { port: 4781, socket: 'egress.sock' } } as const;
+export const loopbackPorts = {
+  model: { port: 4780, socket: 'model.sock' },
+  egress: { port: 4781, socket: 'egress.sock' },
+} as const;
 
 /** What is where inside every sandbox. */
 export const insidePaths = {

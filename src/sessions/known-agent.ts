@@ -10,6 +10,6 @@ export function knownAgent(settings: Settings, name: string): KnownAgent {
     throw fail('agent.unavailable', { agent: name, reason: `it is not configured; known are ${names}` });
   }
   const { driver, command } = agentOf(name, config);
-  const files = { ...(config.driver === 'droid' && droidFiles({ mcpServers: [clientServer(false)] })), ...config.files };
+  const files = { ...(config.driver === 'droid' && droidFiles({ mcpServers: [clientServer(true)] })), ...config.files };
   return { driver, config, command: { command, cwd: insidePaths.workspace, env: config.env ?? {}, ...(Object.keys(files).length > 0 && { files }) } };
 }

@@ -30,10 +30,24 @@ export async function hostAgent(options: {
 }): Promise<Host> {
   const { driver, command } = agentOf('test', options.config);
   const isNew = options.kept === undefined;
-  const opened = driver.open({ config: options.config, cwd: insidePaths.workspace, mcpServers: [], permissions: 'auto', ...options.spec });
-  const kept: Kept = options.kept ? (JSON.parse(JSON.stringify(options.kept)) as Kept) : { state: opened.state, offset: 0, events: [] };
-  const link = await openLink({ session: 'ses_test', mcp: options.sandbox.mcp, spool: options.sandbox.spool, from: kept.offset });
-  if (isNew) link.send({ id: 'start', do: 'start', agent: { command, cwd: insidePaths.workspace, env: {}, ...options.agent } });
+  const opened = driver.open({
+    config: options.config,
+    cwd: insidePaths.workspace,
+    mcpServers: [],
+    permissions: 'auto',
+    ...options.spec,
+  });
+  const kept: Kept = options.kept
+    ? (JSON.parse(JSON.stringify(options.kept)) as Kept)
+    : { state: opened.state, offset: 0, events: [] };
+  const link = await openLink({
+    session: 'ses_test',
+    mcp: options.sandbox.mcp,
+    spool: options.sandbox.spool,
+    from: kept.offset,
+  });
+  if (isNew)
+    link.send({ id: 'start', do: 'start', agent: { command, cwd: insidePaths.workspace, env: {}, ...options.agent } });
   const records: SpoolRecord[] = [];
   const batches = link.records()[Symbol.asyncIterator]();
   const sent = new Set<string>();
@@ -68,7 +82,7 @@ export async function hostAgent(options: {
       sendAll();
     },
     async until(is) {
-      for (let seen = 0; ; ) {
+      for (let seen = 0; ;) {
         for (; seen < kept.events.length; seen++) if (is(kept.events[seen]!)) return kept.events[seen]!;
         const batch = await batches.next();
         if (batch.done) throw new Error(`the spool ended: ${JSON.stringify(kept.events.slice(-3))}`);

@@ -18,7 +18,10 @@ export interface TestEngine {
 /** True when this machine can run the engine; journeys on real engines need root and the Debian packages. */
 export async function canRun(name: 'docker' | 'podman'): Promise<boolean> {
   if (process.platform !== 'linux' || process.getuid?.() !== 0) return false;
-  return access(name === 'docker' ? '/usr/sbin/dockerd' : '/usr/bin/podman').then(() => true, () => false);
+  return access(name === 'docker' ? '/usr/sbin/dockerd' : '/usr/bin/podman').then(
+    () => true,
+    () => false,
+  );
 }
 
 export async function startEngine(name: 'docker' | 'podman'): Promise<TestEngine> {
@@ -60,15 +63,37 @@ export function watchOver(root: string): { clean(): Promise<void> } {
 async function dockerCommand(root: string, socket: string): Promise<string[]> {
   return [
     '/usr/sbin/dockerd',
-    '-H', `unix://${socket}`, '--data-root', join(root, 'data'), '--exec-root', join(root, 'exec'), '--pidfile', join(root, 'pid'),
-    '--bridge=none', '--iptables=false', '--ip6tables=false', '--ip-forward=false', '--ip-masq=false', '--log-level=error', '--live-restore',
+    '-H',
+    `unix://${socket}`,
+    '--data-root',
+    join(root, 'data'),
+    '--exec-root',
+    join(root, 'exec'),
+    '--pidfile',
+    join(root, 'pid'),
+    '--bridge=none',
+    '--iptables=false',
+    '--ip6tables=false',
+    '--ip-forward=false',
+    '--ip-masq=false',
+    '--log-level=error',
+    '--live-restore',
   ];
 }
 
 async function podmanCommand(root: string, socket: string): Promise<string[]> {
   await mkdir(join(root, 'etc'), { recursive: true });
   const places = ['--root', join(root, 'data'), '--runroot', join(root, 'run'), '--tmpdir', join(root, 'tmp')];
-  const choices = ['--runtime', 'runc', '--cgroup-manager', 'cgroupfs', '--events-backend', 'file', '--network-config-dir', join(root, 'etc')];
+  const choices = [
+    '--runtime',
+    'runc',
+    '--cgroup-manager',
+    'cgroupfs',
+    '--events-backend',
+    'file',
+    '--network-config-dir',
+    join(root, 'etc'),
+  ];
   return ['/usr/bin/podman', ...places, ...choices, 'system', 'service', '--time=0', `unix://${socket}`];
 }
 
@@ -76,12 +101,17 @@ async function launch(command: string[], root: string, socket: string): Promise<
   await rm(socket, { force: true });
   const child = spawn(command[0]!, command.slice(1), { stdio: ['ignore', 'pipe', 'pipe'] });
   let said = '';
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (said = (said + chunk.toString()).slice(-4000)));
+  for (const stream of [child.stdout, child.stderr])
+    stream.on('data', (chunk: Buffer) => (said = (said + chunk.toString()).slice(-4000)));
   const client = engineClient(socket);
   const deadline = Date.now() + 30_000;
   for (;;) {
-    if (child.exitCode !== null || Date.now() > deadline) throw new Error(`${command[0]} in ${root} does not start: ${said}`);
-    const isUp = await client.version().then(() => true, () => false);
+    if (child.exitCode !== null || Date.now() > deadline)
+      throw new Error(`${command[0]} in ${root} does not start: ${said}`);
+    const isUp = await client.version().then(
+      () => true,
+      () => false,
+    );
     if (isUp) break;
     await pause(50);
   }
@@ -102,7 +132,12 @@ async function removeAll(socket: string): Promise<void> {
   const client = engineClient(socket);
   try {
     const rows = (await client.ask('/containers/json', { query: { all: 'true' } })).json() as { Id: string }[];
-    for (const { Id } of rows) await client.ask(`/containers/${Id}`, { method: 'DELETE', query: { force: 'true', v: 'true' }, allow: [404, 409] });
+    for (const { Id } of rows)
+      await client.ask(`/containers/${Id}`, {
+        method: 'DELETE',
+        query: { force: 'true', v: 'true' },
+        allow: [404, 409],
+      });
   } catch {
     // The engine is gone; what it left is unmounted below.
   } finally {

@@ -38,7 +38,9 @@ function signal(pid: number): void {
 async function boxesBelow(root: string): Promise<number[]> {
   const boxes = join(root, 'run', 'boxes');
   const names = await readdir(boxes).catch(() => []);
-  const texts = await Promise.all(names.map((name) => readFile(join(boxes, name, 'box.json'), 'utf8').catch(() => '{}')));
+  const texts = await Promise.all(
+    names.map((name) => readFile(join(boxes, name, 'box.json'), 'utf8').catch(() => '{}')),
+  );
   return texts.map((text) => (JSON.parse(text) as { pid?: number }).pid ?? 0).filter((pid) => pid > 1);
 }
 

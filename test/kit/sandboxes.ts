@@ -29,7 +29,9 @@ export async function openTestDriver(name: TestDriverName): Promise<TestDriver> 
   const root = await mkdtemp(join(tmpdir(), 'oubsb-'));
   const janitor = watchOver(root);
   const engine = name === 'bubblewrap' ? undefined : await startEngine(name);
-  const driver = engine ? engineDriver({ name: engine.name, sockets: [engine.socket], folder: join(root, 'run'), diskPauseMs: 300 }) : bubblewrapDriver({ folder: join(root, 'run'), diskPauseMs: 300 });
+  const driver = engine
+    ? engineDriver({ name: engine.name, sockets: [engine.socket], folder: join(root, 'run'), diskPauseMs: 300 })
+    : bubblewrapDriver({ folder: join(root, 'run'), diskPauseMs: 300 });
   const started: string[] = [];
   return {
     driver,
@@ -40,7 +42,15 @@ export async function openTestDriver(name: TestDriverName): Promise<TestDriver> 
       const place = join(root, String(count));
       const folders = { workspace: join(place, 'w'), mcp: join(place, 'm'), spool: join(place, 's') };
       for (const folder of Object.values(folders)) await mkdir(folder, { recursive: true });
-      return { id, labels: { test: id }, ...folders, env: {}, limits: { memoryMb: 512, pids: 64, cpus: 2 }, level: 'basic', ...over };
+      return {
+        id,
+        labels: { test: id },
+        ...folders,
+        env: {},
+        limits: { memoryMb: 512, pids: 64, cpus: 2 },
+        level: 'basic',
+        ...over,
+      };
     },
     async close() {
       for (const id of started) await driver.remove(id).catch(() => {});

@@ -34,7 +34,8 @@ export async function scriptedModel(script: Line[], socket?: string): Promise<Sc
       }
       response.setHeader('content-type', 'text/event-stream');
       const line = script[turn++] ?? { text: 'done' };
-      for (const event of events(line, body, turn)) response.write(`event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`);
+      for (const event of events(line, body, turn))
+        response.write(`event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`);
       return response.end();
     });
   });
@@ -59,18 +60,43 @@ function* events(line: Line, body: any, turn: number): Generator<Event> {
   const response = { id, object: 'response', status: 'in_progress', model: body?.model, output: [] };
   yield { type: 'response.created', response };
   const item = 'text' in line ? message(line.text, turn) : call(line, body, turn);
-  yield { type: 'response.output_item.added', output_index: 0, item: { ...item, ...('text' in line ? { content: [] } : {}) } };
-  if ('text' in line) yield { type: 'response.output_text.delta', output_index: 0, content_index: 0, item_id: item['id'], delta: line.text };
+  yield {
+    type: 'response.output_item.added',
+    output_index: 0,
+    item: { ...item, ...('text' in line ? { content: [] } : {}) },
+  };
+  if ('text' in line)
+    yield {
+      type: 'response.output_text.delta',
+      output_index: 0,
+      content_index: 0,
+      item_id: item['id'],
+      delta: line.text,
+    };
   yield { type: 'response.output_item.done', output_index: 0, item };
-  const usage = { input_tokens: 10, input_tokens_details: { cached_tokens: 0 }, output_tokens: 5, output_tokens_details: { reasoning_tokens: 0 }, total_tokens: 15 };
+  const usage = {
+    input_tokens: 10,
+    input_tokens_details: { cached_tokens: 0 },
+    output_tokens: 5,
+    output_tokens_details: { reasoning_tokens: 0 },
+    total_tokens: 15,
+  };
   yield { type: 'response.completed', response: { ...response, status: 'completed', output: [item], usage } };
 }
 
-const message = (text: string, turn: number): Record<string, unknown> => ({ id: `msg_${turn}`, type: 'message', role: 'assistant', status: 'completed', content: [{ type: 'output_text', text, annotations: [] }] });
+const message = (text: string, turn: number): Record<string, unknown> => ({
+  id: `msg_${turn}`,
+  type: 'message',
+  role: 'assistant',
+  status: 'completed',
+  content: [{ type: 'output_text', text, annotations: [] }],
+});
 
 /** Tools of an MCP server come in a namespace: the call must name both. */
 function call(line: { call: string; arguments: object }, body: any, turn: number): Record<string, unknown> {
-  const owner = (body?.tools ?? []).find((tool: any) => tool.type === 'namespace' && tool.tools?.some((each: any) => each.name === line.call));
+  const owner = (body?.tools ?? []).find(
+    (tool: any) => tool.type === 'namespace' && tool.tools?.some((each: any) => each.name === line.call),
+  );
   return {
     id: `fc_${turn}`,
     type: 'function_call',

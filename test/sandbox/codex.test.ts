@@ -51,10 +51,24 @@ for (const name of drivers)
     after(() => kit.close());
 
     test('does a whole turn with a tool call, against a model behind /mcp/model.sock', async (t) => {
-      const spec = await kit.spec({ image: 'oubliette-codex:1', level: 'strict', limits: { memoryMb: 1024, pids: 256, cpus: 2 } });
-      const model = await scriptedModel([{ call: 'ant_add', arguments: { a: 2, b: 3 } }, { text: 'The sum is 5.' }], join(spec.mcp, 'model.sock'));
+      const spec = await kit.spec({
+        image: 'oubliette-codex:1',
+        level: 'strict',
+        limits: { memoryMb: 1024, pids: 256, cpus: 2 },
+      });
+      const model = await scriptedModel(
+        [{ call: 'ant_add', arguments: { a: 2, b: 3 } }, { text: 'The sum is 5.' }],
+        join(spec.mcp, 'model.sock'),
+      );
       t.after(() => model.close());
-      await build({ entryPoints: [new URL('../../src/agents/fixtures/tool-server.ts', import.meta.url).pathname], bundle: true, platform: 'node', format: 'esm', outfile: join(spec.workspace, 'tools.mjs'), logLevel: 'silent' });
+      await build({
+        entryPoints: [new URL('../../src/agents/fixtures/tool-server.ts', import.meta.url).pathname],
+        bundle: true,
+        platform: 'node',
+        format: 'esm',
+        outfile: join(spec.workspace, 'tools.mjs'),
+        logLevel: 'silent',
+      });
       const mcpServers = [{ name: 'oubliette', command: '/usr/bin/node', args: ['/workspace/tools.mjs'], env: {} }];
       const host = await hostAgent({
         sandbox: spec,
@@ -72,13 +86,19 @@ for (const name of drivers)
         { type: 'tool_call', call_id: 'call_1', tool: 'ant_add', arguments: { a: 2, b: 3 } },
         { type: 'tool_result', call_id: 'call_1', is_error: false, text: '{"sum":5}' },
       ]);
-      assert.deepEqual(model.requests.map((request) => request.path), ['/v1/responses', '/v1/responses']);
+      assert.deepEqual(
+        model.requests.map((request) => request.path),
+        ['/v1/responses', '/v1/responses'],
+      );
       await kit.driver.remove(spec.id);
     });
 
     test('its transcript is resumed in a new sandbox on the same spool', async (t) => {
       const spec = await kit.spec({ image: 'oubliette-codex:1', limits: { memoryMb: 1024, pids: 256, cpus: 2 } });
-      const model = await scriptedModel([{ text: 'My word is plum.' }, { text: 'As I said: plum.' }], join(spec.mcp, 'model.sock'));
+      const model = await scriptedModel(
+        [{ text: 'My word is plum.' }, { text: 'As I said: plum.' }],
+        join(spec.mcp, 'model.sock'),
+      );
       t.after(() => model.close());
       const codex = { driver: 'acp' as const, command: '/usr/local/bin/codex-acp' };
       const files = { '.codex/config.toml': config };
@@ -88,10 +108,20 @@ for (const name of drivers)
       await first.until((event) => event.type === 'completion');
       await kit.driver.remove(spec.id);
       const kept = await first.crash();
-      const state = acpDriver.open({ config: codex, cwd: '/workspace', mcpServers: [], permissions: 'auto', resume: kept.state.agentSession! }).state;
+      const state = acpDriver.open({
+        config: codex,
+        cwd: '/workspace',
+        mcpServers: [],
+        permissions: 'auto',
+        resume: kept.state.agentSession!,
+      }).state;
       const second = await hostAgent({ sandbox: spec, config: codex, kept: { ...kept, state, events: [] } });
       t.after(() => second.link.close());
-      second.link.send({ id: 'start again', do: 'start', agent: { command: [codex.command], cwd: '/workspace', env: {}, files } });
+      second.link.send({
+        id: 'start again',
+        do: 'start',
+        agent: { command: [codex.command], cwd: '/workspace', env: {}, files },
+      });
       await kit.driver.start(spec);
       second.do((each) => acpDriver.prompt(each, { text: 'Which word was it?' }));
       await second.until((event) => event.type === 'completion');

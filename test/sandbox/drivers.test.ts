@@ -10,11 +10,21 @@ import { hostAgent } from '../kit/agent-in-sandbox.ts';
 import { openTestDriver, testDrivers, type TestDriver } from '../kit/sandboxes.ts';
 
 const drivers = await testDrivers();
-const shell = (script: string, timeoutMs = 20_000, maxBytes = 10_000): { command: string[]; timeoutMs: number; maxBytes: number } => ({ command: ['/bin/sh', '-c', script], timeoutMs, maxBytes });
+const shell = (
+  script: string,
+  timeoutMs = 20_000,
+  maxBytes = 10_000,
+): { command: string[]; timeoutMs: number; maxBytes: number } => ({
+  command: ['/bin/sh', '-c', script],
+  timeoutMs,
+  maxBytes,
+});
 
 /** A second driver on the same machine, as a restarted server would have. */
 function again(kit: TestDriver, folder: string): SandboxDriver {
-  return kit.engine ? engineDriver({ name: kit.engine.name, sockets: [kit.engine.socket], folder }) : bubblewrapDriver({ folder });
+  return kit.engine
+    ? engineDriver({ name: kit.engine.name, sockets: [kit.engine.socket], folder })
+    : bubblewrapDriver({ folder });
 }
 
 for (const name of drivers)
@@ -38,8 +48,17 @@ for (const name of drivers)
     test('runs commands with their streams apart, an exit code, a working folder and bounds', async () => {
       const spec = await kit.spec({ env: { GIVEN: 'value' } });
       await driver.start(spec);
-      const told = await driver.exec(spec.id, { ...shell('echo out; echo err >&2; pwd; echo $GIVEN $MORE; exit 3'), env: { MORE: 'and more' } });
-      assert.deepEqual(told, { exit_code: 3, stdout: 'out\n/workspace\nvalue and more\n', stderr: 'err\n', timed_out: false, truncated: false });
+      const told = await driver.exec(spec.id, {
+        ...shell('echo out; echo err >&2; pwd; echo $GIVEN $MORE; exit 3'),
+        env: { MORE: 'and more' },
+      });
+      assert.deepEqual(told, {
+        exit_code: 3,
+        stdout: 'out\n/workspace\nvalue and more\n',
+        stderr: 'err\n',
+        timed_out: false,
+        truncated: false,
+      });
       const cut = await driver.exec(spec.id, shell('yes | head -c 100000', 20_000, 5000));
       assert.deepEqual([cut.stdout.length, cut.truncated], [5000, true]);
       const late = await driver.exec(spec.id, shell('sleep 60 & sleep 60', 300));
@@ -103,7 +122,9 @@ for (const name of drivers)
     });
 
     test('keeps the last lines of what the first process wrote, and its exit code', async () => {
-      const spec = await kit.spec({ command: ['/bin/sh', '-c', 'for i in 1 2 3 4 5; do echo line $i; done; sleep 0.2; exit 7'] });
+      const spec = await kit.spec({
+        command: ['/bin/sh', '-c', 'for i in 1 2 3 4 5; do echo line $i; done; sleep 0.2; exit 7'],
+      });
       await driver.start(spec);
       assert.deepEqual(await driver.wait(spec.id), { exitCode: 7 });
       assert.equal((await driver.logs(spec.id, 2)).trim(), 'line 4\nline 5');
@@ -113,8 +134,11 @@ for (const name of drivers)
     test('a fork bomb hits its limit and the sandbox can still be ended', async () => {
       const spec = await kit.spec();
       await driver.start(spec);
-      const bomb = 'i=0; while [ $i -lt 300 ]; do sleep 30 & i=$((i+1)); done 2>&1 | head -c 200; ls -d /proc/[0-9]* | wc -l';
-      const result = await driver.exec(spec.id, shell(bomb, 3000)).catch((error: Error) => ({ stdout: '', stderr: error.message }));
+      const bomb =
+        'i=0; while [ $i -lt 300 ]; do sleep 30 & i=$((i+1)); done 2>&1 | head -c 200; ls -d /proc/[0-9]* | wc -l';
+      const result = await driver
+        .exec(spec.id, shell(bomb, 3000))
+        .catch((error: Error) => ({ stdout: '', stderr: error.message }));
       const processes = await commandLines();
       assert.ok(processes.filter((line) => line === 'sleep\x0030\0').length < 64, result.stdout);
       await driver.remove(spec.id);
@@ -125,7 +149,11 @@ for (const name of drivers)
       const spec = await kit.spec({ limits: { memoryMb: 128, pids: 64, cpus: 2 } });
       const host = await hostAgent({
         sandbox: spec,
-        config: { driver: 'acp', command: '/usr/bin/node', args: ['-e', 'const a = []; for (;;) a.push(Buffer.alloc(1e6, 1))'] },
+        config: {
+          driver: 'acp',
+          command: '/usr/bin/node',
+          args: ['-e', 'const a = []; for (;;) a.push(Buffer.alloc(1e6, 1))'],
+        },
       });
       await driver.start(spec);
       const end = await host.until((event) => event.type === 'error');
@@ -149,7 +177,10 @@ for (const name of drivers)
       await driver.start(spec);
       await driver.exec(spec.id, shell('dd if=/dev/zero of=big bs=1M count=20'));
       assert.equal((await stat(join(spec.workspace, 'big'))).size, 8 * 2 ** 20);
-      const tmp = await driver.exec(spec.id, shell('for i in 1 2 3 4; do dd if=/dev/zero of=/tmp/f$i bs=1M count=1 2>/dev/null; done; du -sm /tmp'));
+      const tmp = await driver.exec(
+        spec.id,
+        shell('for i in 1 2 3 4; do dd if=/dev/zero of=/tmp/f$i bs=1M count=1 2>/dev/null; done; du -sm /tmp'),
+      );
       assert.match(tmp.stdout, /^2\s/);
       await driver.remove(spec.id);
     });
@@ -160,7 +191,9 @@ for (const name of drivers)
       await assert.rejects(driver.start(spec), { code: 'sandbox.failed' });
       assert.equal((await driver.get(spec.id))?.status, 'running');
       const foreign = await kit.spec({ image: 'no-such-image:1' });
-      await assert.rejects(driver.start(foreign), (error: { code: string }) => ['sandbox.unavailable', 'not_supported'].includes(error.code));
+      await assert.rejects(driver.start(foreign), (error: { code: string }) =>
+        ['sandbox.unavailable', 'not_supported'].includes(error.code),
+      );
       assert.equal(await driver.get(foreign.id), undefined);
       await driver.remove(spec.id);
     });
@@ -170,7 +203,11 @@ for (const name of drivers)
       const first = await hostAgent({ sandbox: spec, config: { driver: 'embedded' } });
       await driver.start(spec);
       first.do((state) => agentPrompt(state, 'sum([1, 2, 3])'));
-      assert.deepEqual(await first.until((event) => event.type === 'completion'), { type: 'completion', stop_reason: 'end_turn', text: '6' });
+      assert.deepEqual(await first.until((event) => event.type === 'completion'), {
+        type: 'completion',
+        stop_reason: 'end_turn',
+        text: '6',
+      });
       // Killed right after the prompt was stored: it may have been sent or not.
       first.do((state) => agentPrompt(state, 'x = 0\nfor i in range(300000):\n    x = x + 1\nx'));
       const kept = await first.crash();

@@ -33,20 +33,37 @@ for (const name of drivers)
 
     test('a project image is built from a Dockerfile on the base and used', async () => {
       const dockerfile = 'FROM oubliette-base\nCOPY greeting /greeting\nENV COLOUR=blue\n';
-      const { image } = await driver.buildImage('oubliette-test:1', context({ Dockerfile: dockerfile, greeting: 'hello' }));
+      const { image } = await driver.buildImage(
+        'oubliette-test:1',
+        context({ Dockerfile: dockerfile, greeting: 'hello' }),
+      );
       assert.equal(await driver.hasImage(image), true);
       const spec = await kit.spec({ image });
       await driver.start(spec);
-      const { stdout } = await driver.exec(spec.id, { command: ['/bin/sh', '-c', 'cat /greeting; echo $COLOUR; touch /x || echo closed'], timeoutMs: 5000, maxBytes: 1000 });
+      const { stdout } = await driver.exec(spec.id, {
+        command: ['/bin/sh', '-c', 'cat /greeting; echo $COLOUR; touch /x || echo closed'],
+        timeoutMs: 5000,
+        maxBytes: 1000,
+      });
       assert.equal(stdout, 'helloblue\nclosed\n');
       await driver.remove(spec.id);
     });
 
     test('a broken Dockerfile is refused with what the engine said', async () => {
-      await assert.rejects(driver.buildImage('oubliette-broken:1', context({ Dockerfile: 'FROM oubliette-base\nFROMAGE blue\n' })), { code: 'sandbox.failed', message: /FROMAGE/i });
-      await assert.rejects(driver.buildImage('oubliette-broken:1', context({ Dockerfile: 'FROM oubliette-base\nCOPY missing /x\n' })), { code: 'sandbox.failed', message: /missing/ });
-      await assert.rejects(driver.buildImage('oubliette-broken:1', context({ readme: 'no Dockerfile' })), { code: 'sandbox.failed' });
-      await assert.rejects(driver.buildImage('oubliette-broken:1', Readable.from([Buffer.from('this is no tar')])), { code: 'sandbox.failed' });
+      await assert.rejects(
+        driver.buildImage('oubliette-broken:1', context({ Dockerfile: 'FROM oubliette-base\nFROMAGE blue\n' })),
+        { code: 'sandbox.failed', message: /FROMAGE/i },
+      );
+      await assert.rejects(
+        driver.buildImage('oubliette-broken:1', context({ Dockerfile: 'FROM oubliette-base\nCOPY missing /x\n' })),
+        { code: 'sandbox.failed', message: /missing/ },
+      );
+      await assert.rejects(driver.buildImage('oubliette-broken:1', context({ readme: 'no Dockerfile' })), {
+        code: 'sandbox.failed',
+      });
+      await assert.rejects(driver.buildImage('oubliette-broken:1', Readable.from([Buffer.from('this is no tar')])), {
+        code: 'sandbox.failed',
+      });
       assert.equal(await driver.hasImage('oubliette-broken:1'), false);
     });
 
@@ -57,7 +74,10 @@ for (const name of drivers)
       await kit.engine!.restart();
       const probe = await driver.probe(true);
       assert.equal(probe.available, true);
-      assert.equal((await driver.exec(spec.id, { command: ['/bin/echo', 'still here'], timeoutMs: 5000, maxBytes: 100 })).stdout, 'still here\n');
+      assert.equal(
+        (await driver.exec(spec.id, { command: ['/bin/echo', 'still here'], timeoutMs: 5000, maxBytes: 100 })).stdout,
+        'still here\n',
+      );
       for (const sandbox of await driver.list({ test: spec.id })) await driver.remove(sandbox.id);
       assert.ok('exitCode' in (await waiting));
       const next = await kit.spec();
@@ -67,7 +87,10 @@ for (const name of drivers)
   });
 
 /** Something that answers on a socket, but is not the engine one hopes for. */
-async function pretend(t: TestContext, answer: (path: string) => { status?: number; body: unknown } | undefined): Promise<string> {
+async function pretend(
+  t: TestContext,
+  answer: (path: string) => { status?: number; body: unknown } | undefined,
+): Promise<string> {
   const socket = join(root, `${Math.random().toString(36).slice(2)}.sock`);
   const server: Server = createServer((request, response) => {
     const said = answer(request.url ?? '');
@@ -98,7 +121,12 @@ test('an engine that is too old, too new, or no engine, is told apart', async (t
   const asked: string[] = [];
   const future = await pretend(t, (path) => {
     asked.push(path);
-    return { body: path === '/version' ? { ApiVersion: '1.99', MinAPIVersion: '1.60', Version: '99' } : { SecurityOptions: ['name=seccomp'], MemoryLimit: true, PidsLimit: false } };
+    return {
+      body:
+        path === '/version'
+          ? { ApiVersion: '1.99', MinAPIVersion: '1.60', Version: '99' }
+          : { SecurityOptions: ['name=seccomp'], MemoryLimit: true, PidsLimit: false },
+    };
   });
   const probe = async (socket: string): ReturnType<SandboxDriver['probe']> => {
     const driver = engineDriver({ name: 'docker', sockets: [socket], folder: root });
@@ -113,21 +141,40 @@ test('an engine that is too old, too new, or no engine, is told apart', async (t
 });
 
 test('a project that asks for strict never gets less', async (t) => {
-  const weak = await pretend(t, (path) => ({ body: path === '/version' ? { ApiVersion: '1.41', Version: '20' } : { SecurityOptions: [] } }));
+  const weak = await pretend(t, (path) => ({
+    body: path === '/version' ? { ApiVersion: '1.41', Version: '20' } : { SecurityOptions: [] },
+  }));
   const driver = engineDriver({ name: 'docker', sockets: [weak], folder: root });
   t.after(() => driver.close());
   const folders = { workspace: join(root, 'w'), mcp: join(root, 'm'), spool: join(root, 's') };
-  const spec = { id: 'box_x', labels: {}, ...folders, env: {}, limits: { memoryMb: 64, pids: 16, cpus: 1 }, level: 'strict' as const };
-  await assert.rejects(driver.start(spec), { code: 'sandbox.unavailable', message: /lacks what level strict asks for: seccomp/ });
+  const spec = {
+    id: 'box_x',
+    labels: {},
+    ...folders,
+    env: {},
+    limits: { memoryMb: 64, pids: 16, cpus: 1 },
+    level: 'strict' as const,
+  };
+  await assert.rejects(driver.start(spec), {
+    code: 'sandbox.unavailable',
+    message: /lacks what level strict asks for: seccomp/,
+  });
   const rooms = openSandboxes({ folder: root, sockets: { docker: [weak], podman: [] } });
   t.after(() => rooms.close());
-  await assert.rejects(rooms.choose({ driver: 'docker', level: 'strict' }), { code: 'sandbox.unavailable', message: /docker: lacks seccomp; podman: / });
+  await assert.rejects(rooms.choose({ driver: 'docker', level: 'strict' }), {
+    code: 'sandbox.unavailable',
+    message: /docker: lacks seccomp; podman: /,
+  });
   assert.equal((await rooms.choose({ driver: 'docker', level: 'basic' })).probe.level, 'basic');
 });
 
 test('a refusal of the engine carries its own words', async (t) => {
   const socket = await pretend(t, (path) =>
-    path === '/version' ? { body: { ApiVersion: '1.41', Version: '20' } } : path.endsWith('/info') ? { body: { SecurityOptions: ['seccomp'] } } : { status: 500, body: { message: 'no space left on device' } },
+    path === '/version'
+      ? { body: { ApiVersion: '1.41', Version: '20' } }
+      : path.endsWith('/info')
+        ? { body: { SecurityOptions: ['seccomp'] } }
+        : { status: 500, body: { message: 'no space left on device' } },
   );
   const driver = engineDriver({ name: 'docker', sockets: [socket], folder: root });
   t.after(() => driver.close());

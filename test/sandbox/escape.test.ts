@@ -39,7 +39,13 @@ for (const name of drivers)
   describe(`from inside a ${name} sandbox an agent`, () => {
     let kit: TestDriver;
     let id: string;
-    const fill: Record<string, string> = { HOST_SECRET: secret, HOST_CANARY: canary, HOST_PID: String(victim.pid), HOST_ABSTRACT: abstract, HOST_PORT: String((tcp.address() as AddressInfo).port) };
+    const fill: Record<string, string> = {
+      HOST_SECRET: secret,
+      HOST_CANARY: canary,
+      HOST_PID: String(victim.pid),
+      HOST_ABSTRACT: abstract,
+      HOST_PORT: String((tcp.address() as AddressInfo).port),
+    };
 
     before(async () => {
       kit = await openTestDriver(name);
@@ -54,7 +60,11 @@ for (const name of drivers)
     for (const probe of probes)
       test(probe.name, async () => {
         const script = probe.script.replace(/\$(HOST_\w+)/g, (_, key: string) => fill[key]!);
-        const { stdout, stderr } = await kit.driver.exec(id, { command: ['/bin/sh', '-c', script], timeoutMs: 20_000, maxBytes: 20_000 });
+        const { stdout, stderr } = await kit.driver.exec(id, {
+          command: ['/bin/sh', '-c', script],
+          timeoutMs: 20_000,
+          maxBytes: 20_000,
+        });
         assert.equal(stdout.trim(), 'held', stderr);
       });
 

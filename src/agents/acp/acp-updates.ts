@@ -80,11 +80,16 @@ const isEmpty = (value: unknown): boolean => isObject(value) && Object.keys(valu
 
 function resultText(update: Record<string, unknown>): string {
   const parts = list(update['content']).map((item) =>
-    item['type'] === 'diff' ? `${text(item['path']) ?? ''}\n${text(item['newText']) ?? ''}` : blockText(item['content']),
+    item['type'] === 'diff'
+      ? `${text(item['path']) ?? ''}\n${text(item['newText']) ?? ''}`
+      : blockText(item['content']),
   );
   const raw = update['rawOutput'];
-  const shown = parts.join('\n') || (typeof raw === 'string' ? raw : raw === undefined || raw === null ? '' : JSON.stringify(raw));
-  return shown.length > maxResultText ? `${shown.slice(0, maxResultText)}\n[cut at ${maxResultText} characters]` : shown;
+  const shown =
+    parts.join('\n') || (typeof raw === 'string' ? raw : raw === undefined || raw === null ? '' : JSON.stringify(raw));
+  return shown.length > maxResultText
+    ? `${shown.slice(0, maxResultText)}\n[cut at ${maxResultText} characters]`
+    : shown;
 }
 
 function blockText(block: unknown): string {

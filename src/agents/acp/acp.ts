@@ -1,4 +1,10 @@
-import type { ContentBlock, InitializeRequest, NewSessionRequest, PermissionOptionKind, RequestPermissionResponse } from '@agentclientprotocol/sdk';
+import type {
+  ContentBlock,
+  InitializeRequest,
+  NewSessionRequest,
+  PermissionOptionKind,
+  RequestPermissionResponse,
+} from '@agentclientprotocol/sdk';
 import { isObject } from '../../schema/index.ts';
 import type { AgentDriver, AgentSpec, AgentState, PermissionOption, Prompt } from '../agent.ts';
 import { draft, keepComplaint, nothingHeld, takeDelivered, takeProcess, type Draft } from '../agent-state.ts';
@@ -107,7 +113,12 @@ function take(step: Draft<Inner>, message: Incoming): void {
     if (message.method === 'session/update' && isObject(update) && !step.inner.isReplaying) takeUpdate(step, update);
   } else if (message.kind === 'request') {
     if (message.method === 'session/request_permission') askPermission(step, message.id, message.params);
-    else step.send({ jsonrpc: '2.0', id: message.id, error: { code: methodNotFound, message: `${message.method} is not offered here` } });
+    else
+      step.send({
+        jsonrpc: '2.0',
+        id: message.id,
+        error: { code: methodNotFound, message: `${message.method} is not offered here` },
+      });
   } else {
     const kind = step.inner.waiting[String(message.id)];
     if (!kind) return;
@@ -151,18 +162,28 @@ function refused(step: Draft<Inner>, kind: Waiting, code: number, message: strin
     return step.complete('error');
   }
   const needsLogin = code === authRequired && /auth/i.test(message);
-  step.end('agent.unavailable', needsLogin ? `The agent asks for a login: ${message}` : `The agent refused to begin: ${message}`);
+  step.end(
+    'agent.unavailable',
+    needsLogin ? `The agent asks for a login: ${message}` : `The agent refused to begin: ${message}`,
+  );
 }
 
 function openSession(step: Draft<Inner>, result: Record<string, unknown>): void {
   if (result['protocolVersion'] !== protocolVersion)
-    return step.end('agent.unavailable', `The agent speaks ACP version ${String(result['protocolVersion'])}, we speak ${protocolVersion}.`);
+    return step.end(
+      'agent.unavailable',
+      `The agent speaks ACP version ${String(result['protocolVersion'])}, we speak ${protocolVersion}.`,
+    );
   const { resume } = step.inner.spec;
   const abilities = isObject(result['agentCapabilities']) ? result['agentCapabilities'] : {};
   const sessions = isObject(abilities['sessionCapabilities']) ? abilities['sessionCapabilities'] : {};
   if (resume === undefined) return newSession(step);
   // Resuming repeats nothing; loading repeats the whole transcript first.
-  const method = isObject(sessions['resume']) ? 'session/resume' : abilities['loadSession'] === true ? 'session/load' : undefined;
+  const method = isObject(sessions['resume'])
+    ? 'session/resume'
+    : abilities['loadSession'] === true
+      ? 'session/load'
+      : undefined;
   if (!method) {
     step.state.resumeFailed = true;
     return newSession(step);
@@ -204,9 +225,12 @@ function becomeReady(step: Draft<Inner>): void {
 function sendPrompt(step: Draft<Inner>, prompt: Prompt): void {
   const blocks: ContentBlock[] = [
     { type: 'text', text: prompt.text },
-    ...(prompt.attachments ?? []).map(
-      ({ path, name, mimeType }): ContentBlock => ({ type: 'resource_link', uri: `file://${encodeURI(path)}`, name, ...(mimeType ? { mimeType } : {}) }),
-    ),
+    ...(prompt.attachments ?? []).map(({ path, name, mimeType }): ContentBlock => ({
+      type: 'resource_link',
+      uri: `file://${encodeURI(path)}`,
+      name,
+      ...(mimeType ? { mimeType } : {}),
+    })),
   ];
   step.state.phase = 'busy';
   request(step, 'session/prompt', 'prompt', { sessionId: step.state.agentSession, prompt: blocks });

@@ -23,7 +23,11 @@ export function takeNotification(step: Draft<DroidInner>, notification: Record<s
         text: contentText(notification['content'] ?? notification['result']),
       });
     case 'error':
-      return step.emit({ type: 'error', code: 'agent.failed', message: `The agent failed: ${text(notification['message']) ?? 'unknown error'}` });
+      return step.emit({
+        type: 'error',
+        code: 'agent.failed',
+        message: `The agent failed: ${text(notification['message']) ?? 'unknown error'}`,
+      });
     case 'droid_working_state_changed':
       if (notification['newState'] !== 'idle') step.inner.wasWorking = true;
       else if (step.inner.wasWorking) endTurn(step, 'end_turn');
@@ -62,7 +66,12 @@ function tellCall(step: Draft<DroidInner>, use: Record<string, unknown>): void {
   const id = text(use['id']) ?? text(use['toolUseId']) ?? text(use['toolCallId']);
   if (id === undefined || step.inner.told.includes(id)) return;
   step.inner.told = [...step.inner.told, id];
-  step.emit({ type: 'tool_call', call_id: id, tool: text(use['name']) ?? text(use['toolName']) ?? 'tool', arguments: use['input'] ?? {} });
+  step.emit({
+    type: 'tool_call',
+    call_id: id,
+    tool: text(use['name']) ?? text(use['toolName']) ?? 'tool',
+    arguments: use['input'] ?? {},
+  });
 }
 
 function takeUsage(step: Draft<DroidInner>, usage: unknown): void {
@@ -73,6 +82,9 @@ function takeUsage(step: Draft<DroidInner>, usage: unknown): void {
 
 function contentText(content: unknown): string {
   if (typeof content === 'string') return content;
-  if (Array.isArray(content)) return list(content).map((block) => text(block['text']) ?? '').join('\n');
+  if (Array.isArray(content))
+    return list(content)
+      .map((block) => text(block['text']) ?? '')
+      .join('\n');
   return content === undefined ? '' : JSON.stringify(content);
 }

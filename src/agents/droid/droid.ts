@@ -1,6 +1,14 @@
 import { isObject } from '../../schema/index.ts';
 import type { AgentDriver, AgentSpec, AgentState, PermissionOption, Prompt } from '../agent.ts';
-import { draft, keepComplaint, nothingHeld, takeDelivered, takeProcess, type Draft, type Held } from '../agent-state.ts';
+import {
+  draft,
+  keepComplaint,
+  nothingHeld,
+  takeDelivered,
+  takeProcess,
+  type Draft,
+  type Held,
+} from '../agent-state.ts';
 import { list, parseRpc, text, type Incoming, type RpcId } from '../json-rpc.ts';
 import { takeNotification } from './droid-notifications.ts';
 
@@ -87,11 +95,17 @@ export const droidDriver: AgentDriver = {
 
 /** Files that tell droid about its MCP servers; they belong into the agent's home. */
 export function droidFiles(spec: Pick<AgentSpec, 'mcpServers'>): Record<string, string> {
-  const mcpServers = Object.fromEntries(spec.mcpServers.map(({ name, command, args, env }) => [name, { type: 'stdio', command, args, env, disabled: false }]));
+  const mcpServers = Object.fromEntries(
+    spec.mcpServers.map(({ name, command, args, env }) => [
+      name,
+      { type: 'stdio', command, args, env, disabled: false },
+    ]),
+  );
   return { '.factory/mcp.json': JSON.stringify({ mcpServers }, undefined, 2) };
 }
 
-const begin = (state: AgentState): Draft<DroidInner> => draft<DroidInner>(state, (state.inner as DroidInner).spec.run ?? 1);
+const begin = (state: AgentState): Draft<DroidInner> =>
+  draft<DroidInner>(state, (state.inner as DroidInner).spec.run ?? 1);
 
 function request(step: Draft<DroidInner>, method: string, kind: Waiting, params: object): void {
   const id = String(step.inner.nextId++);
@@ -99,13 +113,19 @@ function request(step: Draft<DroidInner>, method: string, kind: Waiting, params:
   step.send({ ...envelope, type: 'request', id, method, params });
 }
 
-const respond = (step: Draft<DroidInner>, id: RpcId, result: object): void => step.send({ ...envelope, type: 'response', id, result });
+const respond = (step: Draft<DroidInner>, id: RpcId, result: object): void =>
+  step.send({ ...envelope, type: 'response', id, result });
 
 function initialize(step: Draft<DroidInner>): void {
   const { spec } = step.inner;
   // Inside a sandbox there is nothing to protect from the agent but what permissions are asked for.
   const autonomyLevel = spec.permissions === 'auto' ? 'high' : 'off';
-  request(step, 'droid.initialize_session', 'open', { machineId: 'oubliette', cwd: spec.cwd, autonomyLevel, ...(spec.model ? { modelId: spec.model } : {}) });
+  request(step, 'droid.initialize_session', 'open', {
+    machineId: 'oubliette',
+    cwd: spec.cwd,
+    autonomyLevel,
+    ...(spec.model ? { modelId: spec.model } : {}),
+  });
 }
 
 function take(step: Draft<DroidInner>, message: Incoming): void {
@@ -117,7 +137,13 @@ function take(step: Draft<DroidInner>, message: Incoming): void {
   if (message.kind === 'request') {
     if (message.method === 'droid.request_permission') askPermission(step, message.id, message.params);
     else if (message.method === 'droid.ask_user') respond(step, message.id, { cancelled: true, answers: [] });
-    else step.send({ ...envelope, type: 'response', id: message.id, error: { code: methodNotFound, message: `${message.method} is not offered here` } });
+    else
+      step.send({
+        ...envelope,
+        type: 'response',
+        id: message.id,
+        error: { code: methodNotFound, message: `${message.method} is not offered here` },
+      });
     return;
   }
   const kind = step.inner.waiting[String(message.id)];
@@ -163,7 +189,9 @@ function askPermission(step: Draft<DroidInner>, id: RpcId, params: Record<string
   const policy = step.inner.spec.permissions;
   if (policy !== 'ask') {
     const wanted = policy === 'auto' ? 'proceed_once' : 'cancel';
-    const choice = options.find((option) => option.id === wanted) ?? options.find((option) => option.kind.startsWith(policy === 'auto' ? 'allow' : 'reject'));
+    const choice =
+      options.find((option) => option.id === wanted) ??
+      options.find((option) => option.kind.startsWith(policy === 'auto' ? 'allow' : 'reject'));
     return respond(step, id, { selectedOption: choice?.id ?? 'cancel' });
   }
   const use = list(params['toolUses'])[0];

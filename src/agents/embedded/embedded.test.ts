@@ -40,7 +40,10 @@ test('runs a message as a program over its MCP tools and tells each call', async
 
 test('a failed tool raises RuntimeError with its text, which a program can catch', async (t) => {
   const conversation = start(t);
-  const caught = await turn(conversation, 'try:\n    ant_fail()\nexcept RuntimeError as e:\n    r = "caught " + str(e)\nr');
+  const caught = await turn(
+    conversation,
+    'try:\n    ant_fail()\nexcept RuntimeError as e:\n    r = "caught " + str(e)\nr',
+  );
   assert.equal(completion(caught), 'caught no recipient');
   assert.match(completion(await turn(conversation, 'ant_fail()')), /RuntimeError: no recipient/);
 });

@@ -1,6 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { Readable, Writable } from 'node:stream';
-import { agent, ndJsonStream, PROTOCOL_VERSION, RequestError, type AgentContext, type McpServer, type SessionUpdate } from '@agentclientprotocol/sdk';
+import {
+  agent,
+  ndJsonStream,
+  PROTOCOL_VERSION,
+  RequestError,
+  type AgentContext,
+  type McpServer,
+  type SessionUpdate,
+} from '@agentclientprotocol/sdk';
 import { mcpTools, type McpTools } from './mcp-tools.ts';
 import type { ProgramPort, ToolAnswer } from './program-port.ts';
 
@@ -72,15 +80,34 @@ export async function serveEmbeddedAgent(programs: ProgramPort): Promise<void> {
   }
 }
 
-const say = (client: AgentContext, sessionId: string, update: SessionUpdate): Promise<void> => client.notify('session/update', { sessionId, update });
+const say = (client: AgentContext, sessionId: string, update: SessionUpdate): Promise<void> =>
+  client.notify('session/update', { sessionId, update });
 
-async function answer(programs: ProgramPort, session: Session, code: string, client: AgentContext, sessionId: string): Promise<string> {
+async function answer(
+  programs: ProgramPort,
+  session: Session,
+  code: string,
+  client: AgentContext,
+  sessionId: string,
+): Promise<string> {
   let known: Map<string, unknown> | undefined;
   const call = async (name: string, args: Record<string, unknown>, signal: AbortSignal): Promise<ToolAnswer> => {
     const toolCallId = `call_${++session.calls}`;
-    await say(client, sessionId, { sessionUpdate: 'tool_call', toolCallId, title: name, name, rawInput: args, status: 'in_progress' });
+    await say(client, sessionId, {
+      sessionUpdate: 'tool_call',
+      toolCallId,
+      title: name,
+      name,
+      rawInput: args,
+      status: 'in_progress',
+    });
     const outcome = await session.tools.call(name, args, signal);
-    const text = 'error' in outcome ? outcome.error : typeof outcome.value === 'string' ? outcome.value : JSON.stringify(outcome.value);
+    const text =
+      'error' in outcome
+        ? outcome.error
+        : typeof outcome.value === 'string'
+          ? outcome.value
+          : JSON.stringify(outcome.value);
     await say(client, sessionId, {
       sessionUpdate: 'tool_call_update',
       toolCallId,

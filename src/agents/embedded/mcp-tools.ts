@@ -43,7 +43,10 @@ export function mcpTools(servers: McpServer[]): McpTools {
       const client = owners.get(name);
       if (!client) return { error: `there is no tool ${name}` };
       try {
-        const result = await client.callTool({ name: realNames.get(name) ?? name, arguments: args }, { signal, timeout: callTimeoutMs });
+        const result = await client.callTool(
+          { name: realNames.get(name) ?? name, arguments: args },
+          { signal, timeout: callTimeoutMs },
+        );
         const blocks = Array.isArray(result.content) ? result.content : [];
         const text = blocks.map((block) => (block.type === 'text' ? block.text : '')).join('\n');
         if (result.isError) return { error: text || 'the tool failed without a word' };
@@ -64,7 +67,9 @@ async function connect(server: Extract<McpServer, { command: string }>): Promise
   const client = new Client({ name: 'oubliette-embedded-agent', version: '1' });
   try {
     const variables = Object.fromEntries(env.map((each) => [each.name, each.value]));
-    await client.connect(new StdioClientTransport({ command, args, env: { ...inherited(), ...variables }, stderr: 'inherit' }));
+    await client.connect(
+      new StdioClientTransport({ command, args, env: { ...inherited(), ...variables }, stderr: 'inherit' }),
+    );
     return client;
   } catch (error) {
     process.stderr.write(`MCP server ${name} does not start: ${(error as Error).message}\n`);
@@ -72,7 +77,8 @@ async function connect(server: Extract<McpServer, { command: string }>): Promise
   }
 }
 
-const inherited = (): Record<string, string> => Object.fromEntries(Object.entries(process.env).filter((entry): entry is [string, string] => entry[1] !== undefined));
+const inherited = (): Record<string, string> =>
+  Object.fromEntries(Object.entries(process.env).filter((entry): entry is [string, string] => entry[1] !== undefined));
 
 function parsed(text: string): unknown {
   try {

@@ -44,4 +44,8 @@ async function fill(root: string, plan: BasePlan): Promise<void> {
   await chmod(root, 0o755);
 }
 
-const isThere = (path: string): Promise<boolean> => access(path).then(() => true, () => false);
+const isThere = (path: string): Promise<boolean> =>
+  access(path).then(
+    () => true,
+    () => false,
+  );

@@ -24,8 +24,28 @@ export interface BasePlan {
   notes: string[];
 }
 
-const folders = ['/bin', '/dev', '/etc', '/home', '/mcp', '/opt', '/proc', '/root', '/run', '/sbin', '/spool', '/sys', '/usr', '/usr/bin', '/var', '/workspace'];
-const shellTools = 'sh bash ls cat cp mv rm mkdir rmdir grep sed awk head tail env sleep sort uniq find xargs chmod touch pwd id date wc tr cut tee stat ln true false test timeout tar gzip diff'.split(' ');
+const folders = [
+  '/bin',
+  '/dev',
+  '/etc',
+  '/home',
+  '/mcp',
+  '/opt',
+  '/proc',
+  '/root',
+  '/run',
+  '/sbin',
+  '/spool',
+  '/sys',
+  '/usr',
+  '/usr/bin',
+  '/var',
+  '/workspace',
+];
+const shellTools =
+  'sh bash ls cat cp mv rm mkdir rmdir grep sed awk head tail env sleep sort uniq find xargs chmod touch pwd id date wc tr cut tee stat ln true false test timeout tar gzip diff'.split(
+    ' ',
+  );
 const optionalPrograms = ['bash', 'setpriv'];
 const certificates = ['/etc/ssl/certs/ca-certificates.crt', '/etc/pki/tls/certs/ca-bundle.crt', '/etc/ssl/cert.pem'];
 
@@ -46,7 +66,8 @@ export async function planBase(): Promise<BasePlan> {
   await program(insidePaths.node, process.execPath);
   await addShell(program, add, notes);
   for (const [path, text] of Object.entries(insideFiles(sandboxUser()))) add({ kind: 'text', path, text, mode: 0o644 });
-  for (const source of certificates) if (await exists(source)) await copy('/etc/ssl/certs/ca-certificates.crt', source, 0o644);
+  for (const source of certificates)
+    if (await exists(source)) await copy('/etc/ssl/certs/ca-certificates.crt', source, 0o644);
 
   add({ kind: 'text', path: insidePaths.init, text: initScript, mode: 0o755 });
   await copy(insidePaths.supervisor, await bundledProgram('supervisor'), 0o644);
@@ -86,7 +107,9 @@ async function addShell(
     add({ kind: 'link', path: '/usr/bin/env', target: '/bin/busybox', mode: 0o777 });
     return;
   }
-  notes.push('busybox is not installed: sandboxes have only the commands found on this machine. Install the package busybox-static for the usual set.');
+  notes.push(
+    'busybox is not installed: sandboxes have only the commands found on this machine. Install the package busybox-static for the usual set.',
+  );
   for (const name of [...shellTools, ...optionalPrograms]) {
     const found = await findProgram(name);
     if (found) await program(name === 'env' || name === 'setpriv' ? `/usr/bin/${name}` : `/bin/${name}`, found);
@@ -117,7 +140,11 @@ async function findProgram(name: string): Promise<string | undefined> {
   return undefined;
 }
 
-const exists = (path: string): Promise<boolean> => access(path).then(() => true, () => false);
+const exists = (path: string): Promise<boolean> =>
+  access(path).then(
+    () => true,
+    () => false,
+  );
 
 function withParents(entries: BaseEntry[]): BaseEntry[] {
   const known = new Map(entries.map((entry) => [entry.path, entry]));

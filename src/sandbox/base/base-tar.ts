@@ -12,9 +12,14 @@ export function packBase(plan: BasePlan): Readable {
 }
 
 async function write(plan: BasePlan, tar: ReturnType<typeof pack>): Promise<void> {
-  const put = (header: { name: string; mode: number; type?: 'directory' | 'symlink'; linkname?: string }, text = ''): Promise<void> =>
+  const put = (
+    header: { name: string; mode: number; type?: 'directory' | 'symlink'; linkname?: string },
+    text = '',
+  ): Promise<void> =>
     new Promise((resolve, reject) => {
-      tar.entry({ uid: 0, gid: 0, mtime: new Date(0), ...header }, text, (error) => (error ? reject(error) : resolve()));
+      tar.entry({ uid: 0, gid: 0, mtime: new Date(0), ...header }, text, (error) =>
+        error ? reject(error) : resolve(),
+      );
     });
   for (const entry of plan.entries) {
     const header = { name: entry.path.slice(1), mode: entry.mode };

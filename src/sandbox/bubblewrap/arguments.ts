@@ -30,24 +30,58 @@ export function bwrapArguments(plan: BwrapPlan): { options: string[]; command: s
   const { spec, root } = plan;
   const tmpBytes = String(((spec.limits.fileMb ?? 1024) * mib) / 4);
   const options = [
-    '--unshare-pid', '--unshare-ipc', '--unshare-uts', '--unshare-net', '--unshare-cgroup-try',
+    '--unshare-pid',
+    '--unshare-ipc',
+    '--unshare-uts',
+    '--unshare-net',
+    '--unshare-cgroup-try',
     ...(plan.isRoot ? [] : ['--unshare-user', '--uid', String(sandboxUser().uid), '--gid', String(sandboxUser().gid)]),
     ...(plan.isRoot || !plan.canForbidUserNamespaces ? [] : ['--disable-userns']),
     // Its own first process would wait for the last stray child; ours ends with the supervisor and takes all with it.
     '--as-pid-1',
-    '--hostname', 'sandbox', '--new-session',
-    '--ro-bind', root, '/', '--proc', '/proc', '--dev', '/dev',
-    '--perms', '1777', '--size', tmpBytes, '--tmpfs', '/dev/shm', '--remount-ro', '/dev',
-    '--perms', '1777', '--size', tmpBytes, '--tmpfs', '/tmp',
+    '--hostname',
+    'sandbox',
+    '--new-session',
+    '--ro-bind',
+    root,
+    '/',
+    '--proc',
+    '/proc',
+    '--dev',
+    '/dev',
+    '--perms',
+    '1777',
+    '--size',
+    tmpBytes,
+    '--tmpfs',
+    '/dev/shm',
+    '--remount-ro',
+    '/dev',
+    '--perms',
+    '1777',
+    '--size',
+    tmpBytes,
+    '--tmpfs',
+    '/tmp',
     ...tellingFiles.filter((path) => existsSync(path)).flatMap((path) => ['--ro-bind', '/dev/null', path]),
-    '--bind', spec.workspace, insidePaths.workspace,
-    '--ro-bind', spec.mcp, insidePaths.mcp,
-    '--bind', spec.spool, insidePaths.spool,
-    '--chdir', '/', '--cap-drop', 'ALL',
+    '--bind',
+    spec.workspace,
+    insidePaths.workspace,
+    '--ro-bind',
+    spec.mcp,
+    insidePaths.mcp,
+    '--bind',
+    spec.spool,
+    insidePaths.spool,
+    '--chdir',
+    '/',
+    '--cap-drop',
+    'ALL',
     // Only for the one step down to the sandbox's own user; gone with it.
     ...(plan.isRoot ? ['CAP_SETUID', 'CAP_SETGID', 'CAP_SETPCAP'].flatMap((name) => ['--cap-add', name]) : []),
     ...(plan.seccompFd === undefined ? [] : ['--seccomp', String(plan.seccompFd)]),
-    '--json-status-fd', String(plan.statusFd),
+    '--json-status-fd',
+    String(plan.statusFd),
   ];
   const command = [
     ...(plan.isRoot ? stepDown(plan.hasSetpriv) : []),
@@ -62,7 +96,16 @@ function stepDown(hasSetpriv: boolean): string[] {
   const { uid, gid } = sandboxUser();
   const program = `process.setgroups([]); process.setgid(${gid}); process.setuid(${uid}); process.execve(process.argv[1], process.argv.slice(1), process.env)`;
   if (!hasSetpriv) return [insidePaths.node, '-e', program];
-  return ['/usr/bin/setpriv', `--reuid=${uid}`, `--regid=${gid}`, '--clear-groups', '--inh-caps=-all', '--bounding-set=-all', '--no-new-privs', '--'];
+  return [
+    '/usr/bin/setpriv',
+    `--reuid=${uid}`,
+    `--regid=${gid}`,
+    '--clear-groups',
+    '--inh-caps=-all',
+    '--bounding-set=-all',
+    '--no-new-privs',
+    '--',
+  ];
 }
 
 /**

@@ -1,4 +1,4 @@
-import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isObject } from '../../schema/index.ts';
 import type { SandboxLevel } from '../driver.ts';
@@ -43,8 +43,8 @@ export async function boxIds(home: string): Promise<string[]> {
   return readdir(home).catch(() => []);
 }
 
-export const makeBoxFolder = (home: string, id: string): Promise<unknown> => mkdir(boxFolder(home, id), { recursive: true, mode: 0o700 });
-export const removeBoxFolder = (home: string, id: string): Promise<void> => rm(boxFolder(home, id), { recursive: true, force: true });
+export const removeBoxFolder = (home: string, id: string): Promise<void> =>
+  rm(boxFolder(home, id), { recursive: true, force: true });
 
 /** When a process started, in the kernel's own count; undefined when it is gone or only waits to be reaped. */
 export async function processStart(pid: number): Promise<string | undefined> {

@@ -9,7 +9,16 @@ import type { Probe, Sandbox, SandboxDriver, SandboxSpec } from '../driver.ts';
 import { execChannels } from '../exec-channel.ts';
 import { tailOf } from '../log-tail.ts';
 import { prepareFolders } from '../sandbox-user.ts';
-import { boxFolder, boxIds, exitCodeOf, processStart, readBox, removeBoxFolder, writeBox, type BoxFile } from './box-files.ts';
+import {
+  boxFolder,
+  boxIds,
+  exitCodeOf,
+  processStart,
+  readBox,
+  removeBoxFolder,
+  writeBox,
+  type BoxFile,
+} from './box-files.ts';
 import { probeBubblewrap, type Abilities } from './probe.ts';
 import { launch } from './launch.ts';
 
@@ -54,7 +63,8 @@ export function bubblewrapDriver(options: BubblewrapOptions): SandboxDriver {
     };
     if (sandbox.status === 'running') return sandbox;
     const exitCode = await exitCodeOf(boxes, box.id);
-    const reason = box.reason ?? ((await (await found()).cgroups?.killedForMemory(box.id)) ? 'out of memory' : undefined);
+    const reason =
+      box.reason ?? ((await (await found()).cgroups?.killedForMemory(box.id)) ? 'out of memory' : undefined);
     return { ...sandbox, ...(exitCode === undefined ? {} : { exitCode }), ...(reason === undefined ? {} : { reason }) };
   };
 
@@ -75,9 +85,13 @@ export function bubblewrapDriver(options: BubblewrapOptions): SandboxDriver {
     const able = await found();
     if (!able.probe.available) throw fail('sandbox.unavailable', { reason: able.probe.notes.join(' ') });
     if (spec.level === 'strict' && able.probe.level !== 'strict')
-      throw fail('sandbox.unavailable', { reason: `bubblewrap here lacks what level strict asks for: ${able.probe.missing.join(', ')}` });
-    if (spec.image !== undefined) throw fail('not_supported', { what: `Image ${spec.image} with bubblewrap, which has only the base,` });
-    if (await readBox(boxes, spec.id)) throw fail('sandbox.failed', { reason: `a sandbox ${spec.id} exists already` }, { retryable: false });
+      throw fail('sandbox.unavailable', {
+        reason: `bubblewrap here lacks what level strict asks for: ${able.probe.missing.join(', ')}`,
+      });
+    if (spec.image !== undefined)
+      throw fail('not_supported', { what: `Image ${spec.image} with bubblewrap, which has only the base,` });
+    if (await readBox(boxes, spec.id))
+      throw fail('sandbox.failed', { reason: `a sandbox ${spec.id} exists already` }, { retryable: false });
     await prepareFolders(spec);
     const root = await baseFolder(await (plan ??= planBase()), bases);
     const begun = await launch({ spec, root, able, folder: boxFolder(boxes, spec.id) });
@@ -146,7 +160,8 @@ export function bubblewrapDriver(options: BubblewrapOptions): SandboxDriver {
       for (let waitMs = 5; ; waitMs = Math.min(waitMs * 1.5, 250)) {
         const box = await readBox(boxes, id);
         const sandbox = box && (await describe(box));
-        if (sandbox?.status !== 'running') return { exitCode: sandbox?.exitCode ?? null, ...(sandbox?.reason ? { reason: sandbox.reason } : {}) };
+        if (sandbox?.status !== 'running')
+          return { exitCode: sandbox?.exitCode ?? null, ...(sandbox?.reason ? { reason: sandbox.reason } : {}) };
         await pause(waitMs, undefined, { signal });
       }
     },
@@ -156,7 +171,9 @@ export function bubblewrapDriver(options: BubblewrapOptions): SandboxDriver {
       return channels.exec(box.mcp, spec);
     },
     async logs(id, tail) {
-      return (await readBox(boxes, id)) ? tailOf(await readFile(join(boxFolder(boxes, id), 'log')).catch(() => Buffer.alloc(0)), tail) : '';
+      return (await readBox(boxes, id))
+        ? tailOf(await readFile(join(boxFolder(boxes, id), 'log')).catch(() => Buffer.alloc(0)), tail)
+        : '';
     },
     async buildBase() {
       const started = performance.now();

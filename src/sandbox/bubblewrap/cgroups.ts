@@ -25,10 +25,12 @@ export async function findCgroups(): Promise<Cgroups | undefined> {
   const own = await ownGroups();
   const folders: Partial<Record<Controller, string>> = {};
   if (isUnified) {
-    const parent = process.getuid?.() === 0 ? join(root, 'oubliette') : join(root, dirname(own.get('') ?? '/'), 'oubliette');
+    const parent =
+      process.getuid?.() === 0 ? join(root, 'oubliette') : join(root, dirname(own.get('') ?? '/'), 'oubliette');
     if (await tryMake(parent)) {
       for (const name of controllers) await tryWrite(join(dirname(parent), 'cgroup.subtree_control'), `+${name}`);
-      for (const name of controllers) if (await tryWrite(join(parent, 'cgroup.subtree_control'), `+${name}`)) folders[name] = parent;
+      for (const name of controllers)
+        if (await tryWrite(join(parent, 'cgroup.subtree_control'), `+${name}`)) folders[name] = parent;
     }
   } else {
     for (const name of controllers)
@@ -81,9 +83,20 @@ function settings(name: Controller, limits: SandboxLimits, isUnified: boolean): 
   if (name === 'pids') return [['pids.max', String(limits.pids)]];
   if (name === 'memory')
     return isUnified
-      ? [['memory.max', memory], ['memory.swap.max', '0']]
-      : [['memory.limit_in_bytes', memory], ['memory.memsw.limit_in_bytes', memory]];
-  return isUnified ? [['cpu.max', `${quota} ${cpuPeriod}`]] : [['cpu.cfs_period_us', String(cpuPeriod)], ['cpu.cfs_quota_us', quota]];
+      ? [
+          ['memory.max', memory],
+          ['memory.swap.max', '0'],
+        ]
+      : [
+          ['memory.limit_in_bytes', memory],
+          ['memory.memsw.limit_in_bytes', memory],
+        ];
+  return isUnified
+    ? [['cpu.max', `${quota} ${cpuPeriod}`]]
+    : [
+        ['cpu.cfs_period_us', String(cpuPeriod)],
+        ['cpu.cfs_quota_us', quota],
+      ];
 }
 
 /** The kernel lets go of a group a moment after its last process. */
@@ -108,6 +121,18 @@ async function ownGroups(): Promise<Map<string, string>> {
   return own;
 }
 
-const exists = (path: string): Promise<boolean> => access(path).then(() => true, () => false);
-const tryMake = (path: string): Promise<boolean> => mkdir(path, { recursive: true }).then(() => true, () => false);
-const tryWrite = (path: string, text: string): Promise<boolean> => writeFile(path, text).then(() => true, () => false);
+const exists = (path: string): Promise<boolean> =>
+  access(path).then(
+    () => true,
+    () => false,
+  );
+const tryMake = (path: string): Promise<boolean> =>
+  mkdir(path, { recursive: true }).then(
+    () => true,
+    () => false,
+  );
+const tryWrite = (path: string, text: string): Promise<boolean> =>
+  writeFile(path, text).then(
+    () => true,
+    () => false,
+  );

@@ -52,7 +52,12 @@ export async function launch(options: {
     });
     await writeFile(join(folder, 'options'), flags.join('\0'), { mode: 0o600 });
     const bwrap = [able.program, '--args', String(optionsFd), '--', ...command];
-    const exit = run(['/bin/sh', '-c', joinGroups, 'sh', ...groups, '--', ...bwrap], spec.env, folder, filter !== undefined);
+    const exit = run(
+      ['/bin/sh', '-c', joinGroups, 'sh', ...groups, '--', ...bwrap],
+      spec.env,
+      folder,
+      filter !== undefined,
+    );
     return await begun(folder, exit);
   } catch (error) {
     await undo();

@@ -33,7 +33,11 @@ export async function probeBubblewrap(bases: string, plan: () => Promise<BasePla
     const version = (await run(program, ['--version'])).stdout.trim().replace(/^bubblewrap /, '');
     const base = await plan();
     const root = await baseFolder(base, bases);
-    await run(program, ['--unshare-all', '--ro-bind', root, '/', '--proc', '/proc', '--dev', '/dev', '/bin/sh', '-c', 'true'], { timeout: 10_000 });
+    await run(
+      program,
+      ['--unshare-all', '--ro-bind', root, '/', '--proc', '/proc', '--dev', '/dev', '/bin/sh', '-c', 'true'],
+      { timeout: 10_000 },
+    );
     const cgroups = await findCgroups();
     const missing = [
       ...(cgroups?.has.includes('memory') ? [] : ['memory limit']),
@@ -42,7 +46,15 @@ export async function probeBubblewrap(bases: string, plan: () => Promise<BasePla
       ...(seccompFilter() ? [] : ['seccomp']),
     ];
     return {
-      probe: { driver: 'bubblewrap', available: true, notes: base.notes, version, where: program, level: missing.length > 0 ? 'basic' : 'strict', missing },
+      probe: {
+        driver: 'bubblewrap',
+        available: true,
+        notes: base.notes,
+        version,
+        where: program,
+        level: missing.length > 0 ? 'basic' : 'strict',
+        missing,
+      },
       program,
       ...(cgroups ? { cgroups } : {}),
       canForbidUserNamespaces: !isOlder(version, '0.8.0'),
@@ -57,7 +69,14 @@ export async function probeBubblewrap(bases: string, plan: () => Promise<BasePla
 async function findInPath(name: string): Promise<string | undefined> {
   for (const folder of (process.env['PATH'] ?? '/usr/bin:/bin').split(delimiter)) {
     const path = join(folder, name);
-    if (folder && (await access(path).then(() => true, () => false))) return path;
+    if (
+      folder &&
+      (await access(path).then(
+        () => true,
+        () => false,
+      ))
+    )
+      return path;
   }
   return undefined;
 }

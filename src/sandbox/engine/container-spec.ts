@@ -24,7 +24,11 @@ export function labelsOf(spec: SandboxSpec, facts: ContainerFacts): Record<strin
   return { ...own, [boxLabel]: spec.id, [factsLabel]: JSON.stringify(facts) };
 }
 
-export function readLabels(labels: Record<string, string>): { id: string; labels: Record<string, string>; facts?: ContainerFacts } {
+export function readLabels(labels: Record<string, string>): {
+  id: string;
+  labels: Record<string, string>;
+  facts?: ContainerFacts;
+} {
   const prefix = userLabel('');
   const own = Object.entries(labels).filter(([key]) => key.startsWith(prefix));
   let facts: ContainerFacts | undefined;
@@ -33,7 +37,11 @@ export function readLabels(labels: Record<string, string>): { id: string; labels
   } catch {
     // Someone else's container with our label: no facts, so nothing is done with it.
   }
-  return { id: labels[boxLabel] ?? '', labels: Object.fromEntries(own.map(([key, value]) => [key.slice(prefix.length), value])), ...(facts ? { facts } : {}) };
+  return {
+    id: labels[boxLabel] ?? '',
+    labels: Object.fromEntries(own.map(([key, value]) => [key.slice(prefix.length), value])),
+    ...(facts ? { facts } : {}),
+  };
 }
 
 export const labelFilter = (labels: Record<string, string>): string =>
@@ -54,14 +62,22 @@ export function containerBody(
     const value = Math.min(wanted, hard.get(Name) ?? wanted);
     return { Name, Soft: value, Hard: value };
   };
-  const bind = (Source: string, Target: string, ReadOnly: boolean): object => ({ Type: 'bind', Source, Target, ReadOnly, BindOptions: { Propagation: 'rprivate' } });
+  const bind = (Source: string, Target: string, ReadOnly: boolean): object => ({
+    Type: 'bind',
+    Source,
+    Target,
+    ReadOnly,
+    BindOptions: { Propagation: 'rprivate' },
+  });
   return {
     Image: image,
     User: `${uid}:${gid}`,
     WorkingDir: insidePaths.workspace,
     Entrypoint: [insidePaths.init],
     Cmd: spec.command ?? [insidePaths.node, insidePaths.supervisor],
-    Env: Object.entries({ PATH: '/usr/local/bin:/usr/bin:/bin', HOME: insidePaths.home, ...spec.env }).map(([name, value]) => `${name}=${value}`),
+    Env: Object.entries({ PATH: '/usr/local/bin:/usr/bin:/bin', HOME: insidePaths.home, ...spec.env }).map(
+      ([name, value]) => `${name}=${value}`,
+    ),
     Labels: labelsOf(spec, facts),
     Hostname: 'sandbox',
     Tty: false,
@@ -76,7 +92,12 @@ export function containerBody(
       Memory: limits.memoryMb * mib,
       MemorySwap: limits.memoryMb * mib,
       NanoCpus: Math.round(limits.cpus * 1e9),
-      Ulimits: [ulimit('nofile', 8192), ulimit('nproc', 16384), ulimit('core', 0), ulimit('fsize', (limits.fileMb ?? 1024) * mib)],
+      Ulimits: [
+        ulimit('nofile', 8192),
+        ulimit('nproc', 16384),
+        ulimit('core', 0),
+        ulimit('fsize', (limits.fileMb ?? 1024) * mib),
+      ],
       Mounts: [
         bind(spec.workspace, insidePaths.workspace, false),
         bind(spec.mcp, insidePaths.mcp, true),
@@ -94,7 +115,11 @@ export function containerBody(
 
 /** Our own hard limits: an engine in the same place cannot go beyond them. */
 function hardLimits(): Map<string, number> {
-  const names: Record<string, string> = { 'Max open files': 'nofile', 'Max processes': 'nproc', 'Max file size': 'fsize' };
+  const names: Record<string, string> = {
+    'Max open files': 'nofile',
+    'Max processes': 'nproc',
+    'Max file size': 'fsize',
+  };
   const limits = new Map<string, number>();
   for (const line of readFileSync('/proc/self/limits', 'utf8').split('\n')) {
     const [, label, , hard] = /^(\S.*?)\s{2,}(\S+)\s+(\S+)/.exec(line) ?? [];

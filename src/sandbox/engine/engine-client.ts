@@ -46,7 +46,10 @@ export function engineClient(socket: string): EngineClient {
     if (!isObject(answer) || typeof answer['ApiVersion'] !== 'string')
       throw fail('sandbox.unavailable', { reason: `${socket} is no container engine` });
     const chosen = chooseVersion(answer['ApiVersion'], String(answer['MinAPIVersion'] ?? answer['ApiVersion']));
-    if (!chosen) throw fail('sandbox.unavailable', { reason: `the engine at ${socket} speaks API ${answer['ApiVersion']}; ${oldestVersion.join('.')} or newer is needed` });
+    if (!chosen)
+      throw fail('sandbox.unavailable', {
+        reason: `the engine at ${socket} speaks API ${answer['ApiVersion']}; ${oldestVersion.join('.')} or newer is needed`,
+      });
     api = Promise.resolve(chosen);
     const isPodman = JSON.stringify(answer['Components'] ?? '').includes('Podman');
     return { api: chosen, engine: String(answer['Version']), name: isPodman ? 'podman' : 'docker' };
@@ -90,13 +93,20 @@ function refusal(answer: EngineAnswer): Failure {
     // Some engines answer in plain text.
   }
   const isRetryable = answer.status >= 500;
-  return fail('sandbox.failed', { reason: `the engine answered ${answer.status}: ${reason.trim()}` }, { retryable: isRetryable });
+  return fail(
+    'sandbox.failed',
+    { reason: `the engine answered ${answer.status}: ${reason.trim()}` },
+    { retryable: isRetryable },
+  );
 }
 
 async function send(socketPath: string, agent: Agent, path: string, options: EngineRequest): Promise<EngineAnswer> {
   const { method = 'GET', query, body, tar, timeoutMs = defaultTimeoutMs } = options;
   const url = query ? `${path}?${new URLSearchParams(query)}` : path;
-  const limits = [...(options.signal ? [options.signal] : []), ...(timeoutMs === null ? [] : [AbortSignal.timeout(timeoutMs)])];
+  const limits = [
+    ...(options.signal ? [options.signal] : []),
+    ...(timeoutMs === null ? [] : [AbortSignal.timeout(timeoutMs)]),
+  ];
   const signal = limits.length > 0 ? AbortSignal.any(limits) : undefined;
   const payload = body === undefined ? undefined : JSON.stringify(body);
   try {
@@ -108,7 +118,9 @@ async function send(socketPath: string, agent: Agent, path: string, options: Eng
       // Required by HTTP, read by no engine.
       headers: {
         host: 'engine',
-        ...(payload === undefined ? {} : { 'content-type': 'application/json', 'content-length': Buffer.byteLength(payload) }),
+        ...(payload === undefined
+          ? {}
+          : { 'content-type': 'application/json', 'content-length': Buffer.byteLength(payload) }),
         ...(tar ? { 'content-type': 'application/x-tar' } : {}),
       },
       ...(signal ? { signal } : {}),
@@ -124,7 +136,9 @@ async function send(socketPath: string, agent: Agent, path: string, options: Eng
   } catch (error) {
     if (options.signal?.aborted) throw fail('tool.cancelled', { tool: `${method} ${path}` }, { cause: error });
     const isLate = signal?.aborted === true;
-    const reason = isLate ? `the engine at ${socketPath} did not answer within ${timeoutMs} ms` : `no engine answers at ${socketPath}: ${(error as Error).message}`;
+    const reason = isLate
+      ? `the engine at ${socketPath} did not answer within ${timeoutMs} ms`
+      : `no engine answers at ${socketPath}: ${(error as Error).message}`;
     throw fail('sandbox.unavailable', { reason }, { cause: error });
   }
 }

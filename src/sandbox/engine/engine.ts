@@ -85,7 +85,10 @@ export function engineDriver(options: EngineOptions): SandboxDriver {
       timeoutMs: buildTimeoutMs,
       ...(signal ? { signal } : {}),
     });
-    await ask(`/images/${encodeURIComponent(image)}/tag`, { method: 'POST', query: { repo: image.split(':')[0]!, tag: 'latest' } });
+    await ask(`/images/${encodeURIComponent(image)}/tag`, {
+      method: 'POST',
+      query: { repo: image.split(':')[0]!, tag: 'latest' },
+    });
     return { image, duration_ms: Math.round(performance.now() - started) };
   };
   let building: Promise<unknown> | undefined;
@@ -125,7 +128,8 @@ export function engineDriver(options: EngineOptions): SandboxDriver {
   };
   const publicly = ({ facts: _facts, ...sandbox }: Sandbox & { facts?: ContainerFacts }): Sandbox => sandbox;
 
-  const kill = (id: string): Promise<unknown> => ask(`${containerOf(id)}/kill`, { method: 'POST', query: { signal: 'KILL' }, allow: [404, 409] });
+  const kill = (id: string): Promise<unknown> =>
+    ask(`${containerOf(id)}/kill`, { method: 'POST', query: { signal: 'KILL' }, allow: [404, 409] });
   const watchDisk = (id: string, facts: ContainerFacts): void =>
     guard.watch(id, [facts.workspace, facts.spool], facts.diskMb, () => {
       reasons.set(id, 'disk full');
@@ -135,7 +139,9 @@ export function engineDriver(options: EngineOptions): SandboxDriver {
   const start = async (spec: SandboxSpec): Promise<Sandbox> => {
     const { facts } = await engine();
     if (spec.level === 'strict' && facts.missing.length > 0)
-      throw fail('sandbox.unavailable', { reason: `${name} here lacks what level strict asks for: ${facts.missing.join(', ')}` });
+      throw fail('sandbox.unavailable', {
+        reason: `${name} here lacks what level strict asks for: ${facts.missing.join(', ')}`,
+      });
     const image = await imageFor(spec.image);
     await prepareFolders(spec);
     const kept: ContainerFacts = {
@@ -169,7 +175,11 @@ export function engineDriver(options: EngineOptions): SandboxDriver {
   const remove = async (id: string): Promise<void> => {
     await forget(id);
     for (let attempt = 0; attempt < 100; attempt++) {
-      const { status } = await ask(containerOf(id), { method: 'DELETE', query: { force: 'true', v: 'true' }, allow: [404, 409] });
+      const { status } = await ask(containerOf(id), {
+        method: 'DELETE',
+        query: { force: 'true', v: 'true' },
+        allow: [404, 409],
+      });
       reasons.delete(id);
       if (status !== 409) return;
       // Another removal is under way.
@@ -187,7 +197,15 @@ export function engineDriver(options: EngineOptions): SandboxDriver {
       }
       try {
         const { client, facts } = await engine();
-        return { driver: name, available: true, notes: facts.notes, version: facts.version, where: client.socket, level: facts.missing.length > 0 ? 'basic' : 'strict', missing: facts.missing };
+        return {
+          driver: name,
+          available: true,
+          notes: facts.notes,
+          version: facts.version,
+          where: client.socket,
+          level: facts.missing.length > 0 ? 'basic' : 'strict',
+          missing: facts.missing,
+        };
       } catch (error) {
         return { driver: name, available: false, notes: [asFailure(error).message], missing: [] };
       }
@@ -204,7 +222,9 @@ export function engineDriver(options: EngineOptions): SandboxDriver {
       return container && publicly(describe(container));
     },
     async list(labels = {}) {
-      const rows = (await ask('/containers/json', { query: { all: 'true', filters: labelFilter(labels) } })).json() as { Id: string }[];
+      const rows = (await ask('/containers/json', { query: { all: 'true', filters: labelFilter(labels) } })).json() as {
+        Id: string;
+      }[];
       const all = await Promise.all(rows.map((row) => ask(`/containers/${row.Id}/json`, { allow: [404] })));
       return all
         .filter((answer) => answer.status !== 404)
@@ -218,16 +238,21 @@ export function engineDriver(options: EngineOptions): SandboxDriver {
       const signal = abort ? AbortSignal.any([abort, closing.signal]) : closing.signal;
       for (;;) {
         const query = { condition: 'not-running' };
-        const answer = await ask(`${containerOf(id)}/wait`, { method: 'POST', query, allow: [404], timeoutMs: null, signal }).catch(
-          (error: unknown) => {
-            if (signal.aborted) throw error;
-            return undefined;
-          },
-        );
+        const answer = await ask(`${containerOf(id)}/wait`, {
+          method: 'POST',
+          query,
+          allow: [404],
+          timeoutMs: null,
+          signal,
+        }).catch((error: unknown) => {
+          if (signal.aborted) throw error;
+          return undefined;
+        });
         const container = answer?.status === 404 ? undefined : await inspect(id).catch(() => 'unknown');
         if (container === undefined) return { exitCode: null };
         const sandbox = container === 'unknown' ? undefined : describe(container);
-        if (sandbox?.status === 'exited') return { exitCode: sandbox.exitCode ?? null, ...(sandbox.reason ? { reason: sandbox.reason } : {}) };
+        if (sandbox?.status === 'exited')
+          return { exitCode: sandbox.exitCode ?? null, ...(sandbox.reason ? { reason: sandbox.reason } : {}) };
         // The engine is gone or was restarted: the container may still run.
         await pause(1000, undefined, { signal });
       }
@@ -235,7 +260,8 @@ export function engineDriver(options: EngineOptions): SandboxDriver {
     async exec(id, spec) {
       const container = await inspect(id);
       const sandbox = container && describe(container);
-      if (sandbox?.status !== 'running' || !sandbox.facts) throw fail('sandbox.failed', { reason: `sandbox ${id} is not running` });
+      if (sandbox?.status !== 'running' || !sandbox.facts)
+        throw fail('sandbox.failed', { reason: `sandbox ${id} is not running` });
       return channels.exec(sandbox.facts.mcp, spec);
     },
     async logs(id, tail) {
@@ -256,7 +282,8 @@ export function engineDriver(options: EngineOptions): SandboxDriver {
         ...(signal ? { signal } : {}),
       });
       const problem = buildFailure(answer.bytes);
-      if (problem !== undefined) throw fail('sandbox.failed', { reason: `the image could not be built: ${problem}` }, { retryable: false });
+      if (problem !== undefined)
+        throw fail('sandbox.failed', { reason: `the image could not be built: ${problem}` }, { retryable: false });
       return { image: tag, duration_ms: Math.round(performance.now() - started) };
     },
     hasImage,

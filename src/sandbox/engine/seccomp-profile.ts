@@ -38,7 +38,9 @@ export function narrowed(profile: Record<string, unknown>): Record<string, unkno
       ...kept,
       { names: refusedCalls, action: 'SCMP_ACT_ERRNO', errnoRet: 1 },
       { names: unknownCalls, action: 'SCMP_ACT_ERRNO', errnoRet: 38 },
-      ...(profile['defaultAction'] === 'SCMP_ACT_ALLOW' ? eachNamespace : [{ names: ['clone'], action: 'SCMP_ACT_ALLOW', args: [noNamespace] }]),
+      ...(profile['defaultAction'] === 'SCMP_ACT_ALLOW'
+        ? eachNamespace
+        : [{ names: ['clone'], action: 'SCMP_ACT_ALLOW', args: [noNamespace] }]),
     ],
   };
 }
@@ -46,4 +48,9 @@ export function narrowed(profile: Record<string, unknown>): Record<string, unkno
 /** For a profile that allows by default: one rule per flag, as a rule can only ask whether masked bits are equal. */
 const eachNamespace = Array.from({ length: 31 }, (_, bit) => 2 ** bit)
   .filter((flag) => (flag & namespaceFlags) !== 0)
-  .map((flag) => ({ names: ['clone'], action: 'SCMP_ACT_ERRNO', errnoRet: 1, args: [{ index: 0, value: flag, valueTwo: flag, op: 'SCMP_CMP_MASKED_EQ' }] }));
+  .map((flag) => ({
+    names: ['clone'],
+    action: 'SCMP_ACT_ERRNO',
+    errnoRet: 1,
+    args: [{ index: 0, value: flag, valueTwo: flag, op: 'SCMP_CMP_MASKED_EQ' }],
+  }));

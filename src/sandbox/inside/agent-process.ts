@@ -1,7 +1,12 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
-import { environmentReference, spoolLimits, type AgentCommand, type SupervisorCommand } from '../../schema/supervisor.ts';
+import {
+  environmentReference,
+  spoolLimits,
+  type AgentCommand,
+  type SupervisorCommand,
+} from '../../schema/supervisor.ts';
 import { lineSplitter } from './line-splitter.ts';
 import type { SpoolWriter } from './spool-writer.ts';
 

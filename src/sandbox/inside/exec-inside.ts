@@ -16,7 +16,14 @@ export function execConnection(path: string): void {
 }
 
 function run(request: ExecRequest, peer: Peer, running: Map<string, () => void>): void {
-  const answer: FromExec = { id: request.id, exit_code: null, stdout: '', stderr: '', timed_out: false, truncated: false };
+  const answer: FromExec = {
+    id: request.id,
+    exit_code: null,
+    stdout: '',
+    stderr: '',
+    timed_out: false,
+    truncated: false,
+  };
   const finish = (): void => {
     if (!running.delete(request.id)) return;
     clearTimeout(timer);

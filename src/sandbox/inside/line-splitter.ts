@@ -6,7 +6,11 @@ export interface LineSplitter {
 }
 
 /** `onLine` gets each line without its newline; `onLost` the size of each line that was too long. */
-export function lineSplitter(maxBytes: number, onLine: (line: Buffer) => void, onLost: (bytes: number) => void): LineSplitter {
+export function lineSplitter(
+  maxBytes: number,
+  onLine: (line: Buffer) => void,
+  onLost: (bytes: number) => void,
+): LineSplitter {
   let parts: Buffer[] = [];
   let held = 0;
   let lost = 0;

@@ -17,7 +17,11 @@ export interface Peer {
  * Keeps one connection to a socket of the server, for ever: a server that restarts listens under the same name.
  * Messages are JSON objects, one per line; lines that are none are ignored.
  */
-export function keepConnected(path: string, onOpen: (peer: Peer) => void, onMessage: (message: any, peer: Peer) => void): Peer {
+export function keepConnected(
+  path: string,
+  onOpen: (peer: Peer) => void,
+  onMessage: (message: any, peer: Peer) => void,
+): Peer {
   let socket: Socket | undefined;
   let isOpen = false;
   let isClosed = false;

@@ -1,4 +1,14 @@
-import { closeSync, fstatSync, ftruncateSync, mkdirSync, openSync, readdirSync, statSync, unlinkSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  fstatSync,
+  ftruncateSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  statSync,
+  unlinkSync,
+  writeSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { type recordKinds, segmentName, segmentStart, spoolLimits } from '../../schema/supervisor.ts';
 
@@ -16,7 +26,10 @@ export interface SpoolWriter {
 }
 
 /** Opens the spool behind its last record, so that a new supervisor in an old folder goes on counting. */
-export function spoolWriter(folder: string, limits: { segmentBytes: number; fullBytes: number } = spoolLimits): SpoolWriter {
+export function spoolWriter(
+  folder: string,
+  limits: { segmentBytes: number; fullBytes: number } = spoolLimits,
+): SpoolWriter {
   mkdirSync(folder, { recursive: true });
   const segments = readdirSync(folder)
     .map(segmentStart)
@@ -60,7 +73,11 @@ export function spoolWriter(folder: string, limits: { segmentBytes: number; full
       return isStuck || end + waitingBytes - acked >= limits.fullBytes;
     },
     append(kind, text) {
-      const record = Buffer.concat([Buffer.from(kind), typeof text === 'string' ? Buffer.from(text) : text, Buffer.from('\n')]);
+      const record = Buffer.concat([
+        Buffer.from(kind),
+        typeof text === 'string' ? Buffer.from(text) : text,
+        Buffer.from('\n'),
+      ]);
       waiting.push(record);
       waitingBytes += record.length;
     },
