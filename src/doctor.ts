@@ -92,7 +92,7 @@ async function serverFindings(servers: McpServers): Promise<Finding[]> {
   return all.map(({ name, status, error }) => ({
     status: status === 'disconnected' && error ? 'warn' : 'ok',
     text: `${name} is ${status}${error ? `: ${error}` : ''}`,
-    ...(error && { advice: `See its last words: oubliette call server_get '{"name":"${name}"}'` }),
+    ...(error && { advice: `See its last words: oubliette server logs ${name}` }),
   }));
 }
 

@@ -1,4 +1,4 @@
-import { isMap, isScalar, type Document, type Scalar } from 'yaml';
+import { isMap, isNode, isScalar, type Document, type Node, type Scalar } from 'yaml';
 import { fail } from '../schema/index.ts';
 import { compose } from './yaml-file.ts';
 
@@ -13,10 +13,19 @@ export function edited(file: string, text: string, path: readonly (string | numb
   if (value === undefined) doc.deleteIn(path);
   else {
     makeWay(doc, path);
-    doc.setIn(path, doc.createNode(value));
+    doc.setIn(path, withComments(doc, path, doc.createNode(value)));
   }
   const written = doc.toString({ lineWidth: 0 });
   return written.endsWith('\n') ? written : `${written}\n`;
+}
+
+/** The comments at the old value speak about the setting, not about what it was. */
+function withComments(doc: Document, path: readonly (string | number)[], node: Node): Node {
+  const old = doc.getIn(path, true);
+  if (!isNode(old)) return node;
+  node.commentBefore ??= old.commentBefore;
+  node.comment ??= old.comment;
+  return node;
 }
 
 /** A file of comments alone has them after its (missing) content; they belong in front of what is added. */

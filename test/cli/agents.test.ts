@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { cleanEnv, oubliette, root, startTestServer, type TestServer } from '../support/running-server.ts';
 
@@ -157,4 +159,28 @@ test('a project goes when its sessions are over', async () => {
   const deleted = await cli(['project', 'delete', 'work', '--json']);
   assert.equal(deleted.json.deleted, true, deleted.err);
   assert.equal((await cli(['project', 'show', 'work'])).code, 1);
+});
+
+test('one value of the configuration is shown, changed with comments kept, and reset', async () => {
+  const file = join(server.home, 'config.yaml');
+  await writeFile(file, '# mine\nversion: 1\nlimits:\n  depth: 2 # shallow\n');
+  assert.equal((await cli(['config', 'reload'])).out, 'Reloaded.\n');
+  assert.equal((await cli(['config', 'show', 'limits.depth'])).out, '2\n');
+  assert.equal((await cli(['config', 'set', 'limits.depth', '1'])).out, 'limits.depth is now 1.\n');
+  assert.match(await readFile(file, 'utf8'), /^# mine\n[^]*depth: 1 # shallow/);
+  assert.equal((await cli(['config', 'set', 'limits.depth', 'deep'])).code, 1);
+  assert.equal((await cli(['config', 'unset', 'limits.depth', '--json'])).json.value, 3);
+  assert.equal((await cli(['config', 'show', 'no.such'])).code, 2);
+  await writeFile(file, 'version: [');
+  const broken = await cli(['config', 'reload']);
+  assert.equal(broken.code, 1);
+  assert.match(broken.out, /config\.yaml:\d+/);
+});
+
+test('stats count the calls that were made', async () => {
+  await cli(['call', 'demo_bar', '{"text":"counted"}']);
+  const { total_calls, groups } = (await cli(['stats', 'demo_bar', '--period', 'day', '--json'])).json;
+  assert.equal(total_calls, 1);
+  assert.equal(groups.length, 1);
+  assert.match((await cli(['stats'])).out, /^\d+ calls, [\d.]+ % well/);
 });

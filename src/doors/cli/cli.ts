@@ -33,6 +33,21 @@ export class Cli {
     return (await this.server()).call<T>(tool, args, signal);
   }
 
+  /** Every row of a list tool, over all its pages. */
+  async rows<T>(tool: string, key: string, args: Record<string, unknown> = {}): Promise<T[]> {
+    const found: T[] = [];
+    let pageToken: string | undefined;
+    do {
+      const page = await this.call<Record<string, unknown>>(
+        tool,
+        pageToken ? { ...args, page_token: pageToken } : args,
+      );
+      found.push(...(page[key] as T[]));
+      pageToken = page['next_page_token'] as string | undefined;
+    } while (pageToken);
+    return found;
+  }
+
   /** One answer: as JSON on one line with --json, else as the command words it. */
   print(value: unknown, human: () => string): void {
     this.say(this.isJson ? JSON.stringify(value) : human());

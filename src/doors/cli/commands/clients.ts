@@ -26,7 +26,10 @@ export function addClients(setting: Setting): void {
     examples: ['oubliette setup cursor', 'oubliette setup claude-code --dry-run', 'oubliette setup vscode --undo'],
     async run(cli, [name]: [string], options: SetupOptions) {
       const client = knownClients.find((each) => each.name === name);
-      if (!client) throw new BadUsage(`${name} is no known client. Use one of: ${knownClients.map((each) => each.name).join(', ')}`);
+      if (!client)
+        throw new BadUsage(
+          `${name} is no known client. Use one of: ${knownClients.map((each) => each.name).join(', ')}`,
+        );
       await (options.undo ? undo(cli, client) : setUp(cli, client, options, setting));
     },
   });
@@ -36,23 +39,32 @@ export function addClients(setting: Setting): void {
 async function setUp(cli: Cli, client: KnownClient, options: SetupOptions, { programs }: Setting): Promise<void> {
   const server = await cli.server();
   const url = `${server.url}/mcp/run`;
-  const program = programs.stdioCommand?.(cli.home) ?? { command: 'npx', args: ['oubliette', 'mcp', '--home', cli.home] };
+  const program = programs.stdioCommand?.(cli.home) ?? {
+    command: 'npx',
+    args: ['oubliette', 'mcp', '--home', cli.home],
+  };
   const place = placeOf(cli.env);
   const shown = await planSetup(client, place, { url, token: 'oub_...', program });
   cli.note(shown.diff);
-  if (options.dryRun) return cli.print({ client: client.name, file: shown.file, changed: false }, () => 'Nothing was changed.');
+  if (options.dryRun)
+    return cli.print({ client: client.name, file: shown.file, changed: false }, () => 'Nothing was changed.');
   if (!options.yes && !(await agreed(cli, `Write ${shown.file}?`))) return cli.note('Nothing was changed.');
   const before = await earlierSetup(client, cli.home);
-  const made = await cli.call<{ id: string; token: string }>('token_create', { name: `client ${client.name}`, scope: 'write' });
+  const made = await cli.call<{ id: string; token: string }>('token_create', {
+    name: `client ${client.name}`,
+    scope: 'write',
+  });
   const plan = await planSetup(client, place, { url, token: made.token, program });
   const done = await applySetup(client, plan, cli.home, made.id);
   if (before) await cli.call('token_revoke', { token_id: before.tokenId }).catch(() => {});
-  cli.print({ client: client.name, file: done.file, backup: done.backup ?? null, changed: true, token_id: made.id }, () =>
-    [
-      `${client.name} now knows this server. Restart it to see the tool \`run\`.`,
-      ...(done.backup ? [`What was there before: ${done.backup}`] : []),
-      `To take it back: oubliette setup ${client.name} --undo`,
-    ].join('\n'),
+  cli.print(
+    { client: client.name, file: done.file, backup: done.backup ?? null, changed: true, token_id: made.id },
+    () =>
+      [
+        `${client.name} now knows this server. Restart it to see the tool \`run\`.`,
+        ...(done.backup ? [`What was there before: ${done.backup}`] : []),
+        `To take it back: oubliette setup ${client.name} --undo`,
+      ].join('\n'),
   );
 }
 
@@ -63,7 +75,9 @@ async function undo(cli: Cli, client: KnownClient): Promise<void> {
     () => false,
   );
   cli.print({ client: client.name, file: done.file, undone: true, token_revoked: isRevoked }, () =>
-    isRevoked ? `${done.file} is as it was.` : `${done.file} is as it was. Its token could not be revoked: oubliette token revoke ${done.tokenId}`,
+    isRevoked
+      ? `${done.file} is as it was.`
+      : `${done.file} is as it was. Its token could not be revoked: oubliette token revoke ${done.tokenId}`,
   );
 }
 
@@ -71,7 +85,11 @@ async function undo(cli: Cli, client: KnownClient): Promise<void> {
 export async function importClients(cli: Cli, options: { yes?: boolean; only?: string[] }): Promise<void> {
   const all = await findServers(placeOf(cli.env), (text) => cli.note(harmless(text)));
   const found = options.only ? all.filter((each) => options.only?.includes(each.name)) : all;
-  if (found.length === 0) return cli.print({ found: [], added: [] }, () => 'No MCP servers were found in Claude, Cursor, VS Code, Codex or Gemini.');
+  if (found.length === 0)
+    return cli.print(
+      { found: [], added: [] },
+      () => 'No MCP servers were found in Claude, Cursor, VS Code, Codex or Gemini.',
+    );
   cli.note(columns(found.map((each) => [each.name, each.clients.join(', '), described(each)])));
   const usable = found.filter((each) => !each.problem);
   const isWanted = usable.length > 0 && (options.yes || (await agreed(cli, `Take over ${usable.length}?`)));
@@ -89,14 +107,18 @@ export async function importClients(cli: Cli, options: { yes?: boolean; only?: s
   const report = found.map(({ name, clients, problem }) => ({ name, clients, ...(problem && { problem }) }));
   cli.print({ found: report, added, ...(failed.length > 0 && { failed }) }, () =>
     [
-      added.length > 0 ? `Added ${added.join(', ')}. They appear as soon as they answer: oubliette server list` : 'Nothing was added.',
+      added.length > 0
+        ? `Added ${added.join(', ')}. They appear as soon as they answer: oubliette server list`
+        : 'Nothing was added.',
       ...failed.map((each) => `${each.name}: ${each.error}`),
     ].join('\n'),
   );
 }
 
 function described({ config, secrets, problem }: FoundServer): string {
-  const what = harmless(String(config['url'] ?? [config['command'], ...((config['args'] as string[] | undefined) ?? [])].join(' ')));
+  const what = harmless(
+    String(config['url'] ?? [config['command'], ...((config['args'] as string[] | undefined) ?? [])].join(' ')),
+  );
   const kept = Object.keys(secrets).length > 0 ? ` (keeps ${Object.keys(secrets).join(', ')} as secrets)` : '';
   return problem ? `cannot be taken over: ${problem}` : `${what.slice(0, 80)}${kept}`;
 }

@@ -28,7 +28,8 @@ export function addExchange(setting: Setting): void {
   });
   define(setting, setting.program, {
     usage: 'import <file>',
-    summary: 'take in bundles from a ZIP file (- reads standard input), or with `clients` the MCP servers of other AI clients',
+    summary:
+      'take in bundles from a ZIP file (- reads standard input), or with `clients` the MCP servers of other AI clients',
     options: [
       new Option('--yes', 'with clients: do not ask'),
       new Option('--only <name>', 'with clients: only this server; may be repeated').argParser(collect),
@@ -36,7 +37,11 @@ export function addExchange(setting: Setting): void {
         .choices(['skip', 'fail'])
         .default('fail'),
     ],
-    examples: ['oubliette import weather.zip', 'oubliette import weather.zip --conflict skip', 'oubliette import clients'],
+    examples: [
+      'oubliette import weather.zip',
+      'oubliette import weather.zip --conflict skip',
+      'oubliette import clients',
+    ],
     async run(cli, [file]: [string], options: { conflict: string; yes?: boolean; only?: string[] }) {
       if (file === 'clients') return importClients(cli, options);
       const bytes = file === '-' ? await bytesOf(cli.terminal.input) : await readInput(file);

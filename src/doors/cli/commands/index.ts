@@ -14,6 +14,8 @@ import { addSecrets } from './secrets.ts';
 import { addServe } from './serve.ts';
 import { addServers } from './servers.ts';
 import { addSessions } from './sessions.ts';
+import { addSettings } from './settings.ts';
+import { addStats } from './stats.ts';
 import { addStdio } from './stdio.ts';
 import { addTokens } from './tokens.ts';
 import { addToolCommands } from './tools.ts';
@@ -34,6 +36,8 @@ export function addCommands(setting: Setting): void {
   addStdio(setting);
   addClients(setting);
   addLogin(setting);
+  addSettings(setting);
+  addStats(setting);
   addAudit(setting);
   addDoctor(setting);
   addExchange(setting);

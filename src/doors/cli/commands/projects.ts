@@ -102,16 +102,8 @@ export function addProjects(setting: Setting): void {
 /** A project's id by its id or name; fails when there is none. */
 export async function projectId(cli: Cli, ref: string): Promise<string> {
   if (ref.startsWith('proj_')) return ref;
-  let pageToken: string | undefined;
-  do {
-    const page = await cli.call<{ projects: Project[]; next_page_token?: string }>(
-      'project_list',
-      pageToken ? { page_token: pageToken } : {},
-    );
-    const found = page.projects.find((each) => each.name === ref);
-    if (found) return found.id;
-    pageToken = page.next_page_token;
-  } while (pageToken);
+  const found = (await cli.rows<Project>('project_list', 'projects')).find((each) => each.name === ref);
+  if (found) return found.id;
   throw new CommandFailure('project.not_found', `There is no project ${ref}. See: oubliette project list`);
 }
 

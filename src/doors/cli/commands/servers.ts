@@ -55,6 +55,23 @@ export function addServers(setting: Setting): void {
     },
   });
   define(setting, server, {
+    usage: 'logs <name>',
+    summary: 'the last lines that a server wrote, and what went wrong on its connection',
+    options: [new Option('--tail <lines>', 'how many').default('50')],
+    async run(cli, [name]: [string], options: { tail: string }) {
+      const answer = await cli.call<{ lines: string[] }>('server_logs', { name, tail: Number(options.tail) });
+      cli.print(answer, () => harmless(answer.lines.join('\n')));
+    },
+  });
+  define(setting, server, {
+    usage: 'reconnect <name>',
+    summary: 'end the connection to a server and make a new one',
+    async run(cli, [name]: [string]) {
+      const answer = await cli.call('server_reconnect', { name });
+      cli.print(answer, () => `${name} is connected again.`);
+    },
+  });
+  define(setting, server, {
     usage: 'remove <name>',
     summary: 'disconnect a server and forget it',
     async run(cli, [name]: [string]) {

@@ -33,15 +33,15 @@ export function addSessions(setting: Setting): void {
       new Option('--status <status>', 'only in this state'),
     ],
     async run(cli, _args, options: { project?: string; status?: string }) {
-      const answer = await cli.call<{ sessions: SessionRow[] }>('session_list', {
+      const sessions = await cli.rows<SessionRow>('session_list', 'sessions', {
         ...(options.project && { project_id: await projectId(cli, options.project) }),
         ...(options.status && { status: options.status }),
       });
-      cli.print(answer, () =>
-        answer.sessions.length === 0
+      cli.print({ sessions }, () =>
+        sessions.length === 0
           ? 'There are no sessions.'
           : columns(
-              answer.sessions.map((each) => [
+              sessions.map((each) => [
                 each.id,
                 each.status,
                 each.agent,

@@ -50,11 +50,11 @@ export function addTokens(setting: Setting): void {
     usage: 'list',
     summary: 'list the tokens, never their secret',
     async run(cli) {
-      const answer = await cli.call<{ tokens: TokenRow[] }>('token_list');
-      cli.print(answer, () =>
+      const tokens = await cli.rows<TokenRow>('token_list', 'tokens');
+      cli.print({ tokens }, () =>
         columns([
           ['ID', 'NAME', 'SCOPE', 'LAST USED', 'EXPIRES', ''].map((text) => cli.paint('dim', text)),
-          ...answer.tokens.map((each) => [
+          ...tokens.map((each) => [
             each.id,
             each.name,
             each.scope,
