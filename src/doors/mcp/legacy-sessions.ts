@@ -52,6 +52,11 @@ export class LegacySessions {
     return session;
   }
 
+  /** For a single POST of frequent methods, which need neither a memory nor the SDK. */
+  passing(actor: Actor, menu: Menu): LegacySession {
+    return new LegacySession(undefined, actor, menu, this.#deps.handlers);
+  }
+
   /** A session that lasts, or with `isLasting` false one for a single POST. */
   async open(actor: Actor, menu: Menu, isLasting: boolean): Promise<LegacySession> {
     const { menus, handlers, version, feed } = this.#deps;

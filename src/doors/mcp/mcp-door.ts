@@ -144,7 +144,8 @@ export async function mcpDoor(app: FastifyInstance, deps: McpDoorDeps): Promise<
       const odd = versionProblem(seen);
       if (odd) return refuse(seen, 400, -32000, odd);
     }
-    const session = known ?? (await sessions.open(seen.actor, seen.menu, isOpening));
+    const isSimple = !isOpening && messages.every((each) => isRequest(each) && isHot(each));
+    const session = known ?? (isSimple ? sessions.passing(seen.actor, seen.menu) : await sessions.open(seen.actor, seen.menu, isOpening));
     const withId = session.sessionId === undefined ? seen.headers : { ...seen.headers, 'mcp-session-id': session.sessionId };
     if (!messages.some(isRequest)) {
       session.take(messages, undefined);

@@ -56,9 +56,10 @@ export class Outlet {
     if (!this.#isOpen) return;
     this.#isOpen = false;
     clearTimeout(this.#timer);
-    if (!this.#response.headersSent) this.#response.writeHead(200, this.#headers);
-    if (message === undefined) this.#response.end();
-    else this.#response.end(frame(message));
+    const text = message === undefined ? '' : frame(message);
+    // With its length known, an answer in one piece is one write to the network.
+    if (!this.#response.headersSent) this.#response.writeHead(200, { ...this.#headers, 'Content-Length': Buffer.byteLength(text) });
+    this.#response.end(text);
   }
 
   #closed(): void {
@@ -72,8 +73,9 @@ const frame = (message: object): string => `event: message\ndata: ${JSON.stringi
 
 /** One JSON body and nothing else. */
 export function sendJson(response: ServerResponse, status: number, body: object, headers: OutgoingHttpHeaders): void {
-  response.writeHead(status, { ...headers, 'Content-Type': 'application/json' });
-  response.end(JSON.stringify(body));
+  const text = JSON.stringify(body);
+  response.writeHead(status, { ...headers, 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(text) });
+  response.end(text);
 }
 
 /** A refusal before any request was served. */
