@@ -3,7 +3,7 @@ import { access, readFile, realpath, stat } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { bundledProgram } from '../../entry.ts';
-import { insidePaths } from '../../schema/index.ts';
+import { fail, insidePaths } from '../../schema/index.ts';
 import { sandboxUser } from '../sandbox-user.ts';
 import { initScript, insideFiles } from './inside-files.ts';
 import { neededLibraries, runQuietly } from './libraries.ts';
@@ -50,7 +50,9 @@ const optionalPrograms = ['bash', 'setpriv'];
 const certificates = ['/etc/ssl/certs/ca-certificates.crt', '/etc/pki/tls/certs/ca-bundle.crt', '/etc/ssl/cert.pem'];
 
 /** Finds out what the base consists of here; fails with sandbox.unavailable when not even a shell is there. */
-export async function planBase(): Promise<BasePlan> {
+export async function planBase(
+  machine: { find(name: string): Promise<string | undefined> } = { find: findProgram },
+): Promise<BasePlan> {
   const entries = new Map<string, BaseEntry>();
   const notes: string[] = [];
   const add = (entry: BaseEntry): void => void (entries.has(entry.path) || entries.set(entry.path, entry));
@@ -64,7 +66,7 @@ export async function planBase(): Promise<BasePlan> {
   for (const path of folders) add({ kind: 'folder', path, mode: 0o755 });
   add({ kind: 'folder', path: '/tmp', mode: 0o1777 });
   await program(insidePaths.node, process.execPath);
-  await addShell(program, add, notes);
+  await addShell(machine.find, program, add, notes);
   for (const [path, text] of Object.entries(insideFiles(sandboxUser()))) add({ kind: 'text', path, text, mode: 0o644 });
   for (const source of certificates)
     if (await exists(source)) await copy('/etc/ssl/certs/ca-certificates.crt', source, 0o644);
@@ -90,16 +92,17 @@ export async function planBase(): Promise<BasePlan> {
 }
 
 async function addShell(
+  find: (name: string) => Promise<string | undefined>,
   program: (path: string, source: string) => Promise<void>,
   add: (entry: BaseEntry) => void,
   notes: string[],
 ): Promise<void> {
-  const busybox = await findProgram('busybox');
+  const busybox = await find('busybox');
   if (busybox) {
     await program('/bin/busybox', busybox);
     const applets = (await runQuietly(busybox, ['--list'])).split('\n').filter((name) => name && name !== 'busybox');
     for (const name of optionalPrograms) {
-      const found = await findProgram(name);
+      const found = await find(name);
       if (found) await program(`/usr/bin/${name}`, found);
     }
     add({ kind: 'link', path: '/bin/bash', target: '/usr/bin/bash', mode: 0o777 });
@@ -111,9 +114,13 @@ async function addShell(
     'busybox is not installed: sandboxes have only the commands found on this machine. Install the package busybox-static for the usual set.',
   );
   for (const name of [...shellTools, ...optionalPrograms]) {
-    const found = await findProgram(name);
+    const found = await find(name);
     if (found) await program(name === 'env' || name === 'setpriv' ? `/usr/bin/${name}` : `/bin/${name}`, found);
   }
+  if (!(await find('sh')))
+    throw fail('sandbox.unavailable', {
+      reason: 'this machine has no shell to put into a sandbox. Install the package busybox-static',
+    });
 }
 
 /** The code-mode interpreter for the embedded agent: an add-on of its own package, found as Node finds packages. */
