@@ -3,6 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer, type ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import fastify from 'fastify';
 import { eventStreamRoutes } from '../src/doors/rest/index.ts';
 import { asks, eventLog, presence } from '../src/log/index.ts';
@@ -42,6 +43,10 @@ app.post('/append', async (request) => {
 });
 await app.listen({ port: 0, host: '127.0.0.1' });
 
+const plain = new DatabaseSync(join(folder, 'plain.db'));
+plain.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; CREATE TABLE frames (run INTEGER, idx INTEGER, frame BLOB, PRIMARY KEY (run, idx)) WITHOUT ROWID');
+const insert = plain.prepare('INSERT INTO frames VALUES (?, ?, ?)');
+let run = 0;
 const open = new Set<ServerResponse>();
 const bare = createServer((request, response) => {
   const url = new URL(request.url!, 'http://x');
@@ -53,13 +58,19 @@ const bare = createServer((request, response) => {
     return;
   }
   const at = new Date().toISOString();
+  const isStored = url.searchParams.has('stored');
   void (async () => {
     for (let index = 0; index < Number(url.searchParams.get('n')); index++) {
       const frame = Buffer.from(`id: ${index}\nevent: message\ndata: ${JSON.stringify({ index, ...body, at, session_id: 'ses_bare', turn: 1 })}\n\n`);
+      if (isStored && index % atOnce === 0) plain.exec('BEGIN IMMEDIATE');
+      if (isStored) insert.run(run, index, frame);
+      if (isStored && index % atOnce === atOnce - 1) plain.exec('COMMIT');
       for (const each of open) each.write(frame);
       // Lets the sockets breathe, as a server must.
       if (index % atOnce === atOnce - 1) await new Promise(setImmediate);
     }
+    if (plain.isTransaction) plain.exec('COMMIT');
+    run++;
     response.end('{}');
   })();
 });
@@ -74,6 +85,7 @@ process.on('SIGTERM', () => {
     questions.close();
     log.close();
     await db.close();
+    plain.close();
     await rm(folder, { recursive: true });
     process.exit(0);
   })();

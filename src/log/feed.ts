@@ -1,9 +1,11 @@
 import type { Delta } from '../schema/index.ts';
 import type { StoredEvent } from '../store/index.ts';
 
-const maxTailEvents = 2048;
+const maxTailEvents = 4096;
 const maxTailBytes = 8 * 1024 * 1024;
 const maxBatch = 512;
+const maxBatchBytes = 256 * 1024;
+const maxKeptBatches = 32;
 const maxWaitingDeltas = 256;
 
 /** Several events in a row, shared by every stream that stands at the same place; `frames` is made once. */
@@ -45,7 +47,8 @@ export class Feed {
   readonly readers = new Set<Reader>();
   #tail: StoredEvent[] = [];
   #tailBytes = 0;
-  #batch: { after: number; newest: number; batch: Batch } | undefined;
+  /** By the index they follow, the latest used last: streams that stand at the same place share one, wherever that is. */
+  readonly #batches = new Map<number, Batch | Promise<Batch | undefined>>();
   newest = -1;
   isRemoved = false;
 
@@ -84,15 +87,35 @@ export class Feed {
     this.wakeAll();
   }
 
-  /** What follows `after`, from memory; undefined when the table must be asked. */
-  after(after: number): Batch | undefined {
+  /** What follows `after`: from memory, or read once for all who ask for it; undefined when there is nothing. */
+  next(after: number, read: (after: number, max: number) => Promise<StoredEvent[]>): Batch | Promise<Batch | undefined> {
+    const known = this.#batches.get(after);
+    const batch = known ?? this.#fromTail(after) ?? this.#fromTable(after, read);
+    if (known) this.#batches.delete(after);
+    this.#batches.set(after, batch);
+    if (this.#batches.size > maxKeptBatches) this.#batches.delete(this.#batches.keys().next().value!);
+    return batch;
+  }
+
+  #fromTail(after: number): Batch | undefined {
     const first = this.#tail[0];
     if (!first || first.index > after + 1) return undefined;
-    if (this.#batch?.after === after && this.#batch.newest === this.newest) return this.#batch.batch;
     const start = after + 1 - first.index;
-    const batch = new Batch(this.#tail.slice(start, start + maxBatch));
-    this.#batch = { after, newest: this.newest, batch };
-    return batch;
+    return new Batch(cut(this.#tail, start));
+  }
+
+  #fromTable(after: number, read: (after: number, max: number) => Promise<StoredEvent[]>): Promise<Batch | undefined> {
+    return read(after, maxBatch).then(
+      (events) => {
+        if (events.length > 0) return new Batch(cut(events, 0));
+        this.#batches.delete(after);
+        return undefined;
+      },
+      (error: unknown) => {
+        this.#batches.delete(after);
+        throw error;
+      },
+    );
   }
 
   wakeAll(): void {
@@ -102,7 +125,6 @@ export class Feed {
   #forget(): void {
     this.#tail = [];
     this.#tailBytes = 0;
-    this.#batch = undefined;
   }
 
   #trim(): void {
@@ -112,4 +134,11 @@ export class Feed {
     while (this.#tailBytes > maxTailBytes && drop < this.#tail.length) this.#tailBytes -= this.#tail[drop++]!.json.length;
     this.#tail = this.#tail.slice(drop);
   }
+}
+
+/** As many events from `start` on as one write should carry, at least one. */
+function cut(events: readonly StoredEvent[], start: number): StoredEvent[] {
+  let end = start;
+  for (let bytes = 0; end < events.length && end - start < maxBatch && bytes < maxBatchBytes; end++) bytes += events[end]!.json.length;
+  return events.slice(start, end);
 }

@@ -1,8 +1,6 @@
 import type { Delta } from '../schema/index.ts';
 import type { Bounds, StoredEvent } from '../store/index.ts';
-import { Batch, type Feed, type Reader } from './feed.ts';
-
-const readChunk = 1000;
+import type { Batch, Feed, Reader } from './feed.ts';
 
 /** What a follower gets: where the log stands, then events in order, with live pieces between them. */
 export type Followed =
@@ -41,7 +39,7 @@ export async function* follow(source: Source): AsyncGenerator<Followed, void, vo
     if (!isInside) yield { kind: 'reset', bounds: first };
     while (!signal.aborted && !feed.isRemoved) {
       if (cursor < feed.newest) {
-        const batch = feed.after(cursor) ?? (await readOn(source, cursor));
+        const batch = await feed.next(cursor, source.read);
         if (batch) {
           cursor = batch.last;
           yield batch;
@@ -68,9 +66,4 @@ export async function* follow(source: Source): AsyncGenerator<Followed, void, vo
     signal.removeEventListener('abort', onAbort);
     leave();
   }
-}
-
-async function readOn(source: Source, cursor: number): Promise<Batch | undefined> {
-  const events = await source.read(cursor, readChunk);
-  return events.length > 0 ? new Batch(events) : undefined;
 }
