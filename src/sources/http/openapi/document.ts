@@ -1,0 +1,72 @@
+import { parse as parseYaml } from 'yaml';
+import { fail, isObject } from '../../../schema/index.ts';
+
+export type Value = Record<string, unknown>;
+
+/** An OpenAPI or Swagger document, with its references resolved on demand. */
+export interface ApiDocument {
+  root: Value;
+  isSwagger2: boolean;
+  /** Follows local references; undefined when it leads nowhere, outside the document, or in a circle. */
+  resolve(value: unknown): Value | undefined;
+  /** The value at `#/a/b`. */
+  at(ref: string): unknown;
+}
+
+const mostHops = 32;
+
+/** Reads JSON or YAML; throws import.invalid that says what is wrong. */
+export function parseDocument(text: string): unknown {
+  const trimmed = text.trimStart();
+  try {
+    return trimmed.startsWith('{') ? JSON.parse(text) : parseYaml(text, { maxAliasCount: 1_000 });
+  } catch (error) {
+    throw fail('import.invalid', { reason: `it is neither JSON nor YAML: ${(error as Error).message.slice(0, 300)}` });
+  }
+}
+
+/** Checks that this is a document we can read: OpenAPI 3.0, 3.1 (or newer 3.x) or Swagger 2.0. */
+export function openDocument(root: unknown): ApiDocument {
+  if (!isObject(root)) throw fail('import.invalid', { reason: 'it holds no object, so it is no OpenAPI document' });
+  const version = String(root['openapi'] ?? root['swagger'] ?? '');
+  const isSwagger2 = root['swagger'] !== undefined && version.startsWith('2');
+  if (!isSwagger2 && !version.startsWith('3'))
+    throw fail('import.invalid', { reason: version === '' ? 'it has no "openapi" or "swagger" version' : `OpenAPI version ${version.slice(0, 20)} is not supported. Use 3.0, 3.1 or 2.0` });
+  if (!isObject(root['paths']) && !isObject(root['webhooks'])) throw fail('import.invalid', { reason: 'it has no paths' });
+  const at = (ref: string): unknown => pointTo(root, ref);
+  return {
+    root,
+    isSwagger2,
+    at,
+    resolve(value) {
+      let found = value;
+      for (let hops = 0; hops < mostHops; hops++) {
+        if (!isObject(found)) return undefined;
+        const ref = found['$ref'];
+        if (typeof ref !== 'string') return found;
+        found = at(ref);
+      }
+      return undefined;
+    },
+  };
+}
+
+function pointTo(root: Value, ref: string): unknown {
+  if (!ref.startsWith('#')) return undefined;
+  let found: unknown = root;
+  for (const step of ref.slice(1).split('/').slice(1)) {
+    if (typeof found !== 'object' || found === null) return undefined;
+    const name = decode(step).replaceAll('~1', '/').replaceAll('~0', '~');
+    if (!Object.hasOwn(found, name)) return undefined;
+    found = (found as Value)[name];
+  }
+  return found;
+}
+
+function decode(step: string): string {
+  try {
+    return decodeURIComponent(step);
+  } catch {
+    return step;
+  }
+}

@@ -1,0 +1,111 @@
+import { isObject, type HttpAuth } from '../../../schema/index.ts';
+import type { ApiDocument, Value } from './document.ts';
+
+/** A secret that the imported tools use, and what a person should put into it. */
+export interface NeededSecret {
+  name: string;
+  description: string;
+}
+
+/** Credentials of one operation in the words of a tool. */
+export interface Credentials {
+  auth?: HttpAuth;
+  headers: Record<string, string>;
+  query: Record<string, string>;
+  secrets: NeededSecret[];
+  notes: string[];
+}
+
+type Part = { auth?: HttpAuth; header?: [string, string]; query?: [string, string]; secrets: NeededSecret[] };
+
+/** The first alternative of `security` that can be expressed; an operation that may be called without gets none. */
+export function credentialsOf(document: ApiDocument, operation: Value, prefix: string): Credentials {
+  const none: Credentials = { headers: {}, query: {}, secrets: [], notes: [] };
+  const wanted = Array.isArray(operation['security']) ? operation['security'] : document.root['security'];
+  const alternatives = Array.isArray(wanted) ? wanted.filter(isObject) : [];
+  if (alternatives.length === 0 || alternatives.some((each) => Object.keys(each).length === 0)) return none;
+  const problems: string[] = [];
+  for (const alternative of alternatives) {
+    const parts = Object.entries(alternative).map(([name, scopes]) => partOf(document, name, scopes, prefix));
+    const problem = parts.find((part) => typeof part === 'string');
+    if (problem === undefined) return join(parts as Part[]);
+    problems.push(problem as string);
+  }
+  return { ...none, notes: [`sent without credentials: ${problems[0]}`] };
+}
+
+function join(parts: Part[]): Credentials {
+  const made: Credentials = { headers: {}, query: {}, secrets: [], notes: [] };
+  for (const part of parts) {
+    made.secrets.push(...part.secrets);
+    if (part.header) made.headers[part.header[0]] = part.header[1];
+    if (part.query) made.query[part.query[0]] = part.query[1];
+    if (!part.auth) continue;
+    if (!made.auth) made.auth = part.auth;
+    else if (part.auth.type === 'apiKey') (part.auth.in === 'header' ? made.headers : made.query)[part.auth.name] = part.auth.value;
+    else made.notes.push('two ways to sign in are wanted at once; the first one is used');
+  }
+  return made;
+}
+
+function partOf(document: ApiDocument, name: string, scopes: unknown, prefix: string): Part | string {
+  const schemes = document.isSwagger2 ? document.root['securityDefinitions'] : (document.root['components'] as Value | undefined)?.['securitySchemes'];
+  const scheme = isObject(schemes) ? document.resolve(schemes[name]) : undefined;
+  if (!scheme) return `the security scheme ${name} is not described`;
+  const secret = (ending: string): string => `${prefix}_${upper(name) || 'API'}${ending}`.replace(/(_[A-Z]+)\1$/, '$1');
+  const type = String(scheme['type']).toLowerCase();
+  if (type === 'apikey') return apiKey(scheme, secret(''));
+  if (type === 'basic' || (type === 'http' && /^basic$/i.test(String(scheme['scheme'])))) {
+    const holder = secret('_BASIC');
+    return { header: ['Authorization', `Basic \${${holder}}`], secrets: [{ name: holder, description: 'base64 of user:password' }] };
+  }
+  if (type === 'http' && /^bearer$/i.test(String(scheme['scheme']))) return bearer(secret('_TOKEN'), 'a bearer token');
+  if (type === 'oauth2') return oauth(scheme, scopes, secret);
+  if (type === 'openidconnect') return bearer(secret('_TOKEN'), 'an access token');
+  return `signing in by ${String(scheme['scheme'] ?? scheme['type']).slice(0, 40)} is not supported`;
+}
+
+function apiKey(scheme: Value, holder: string): Part | string {
+  const { name } = scheme;
+  const secrets = [{ name: holder, description: `the API key (${String(scheme['in'])} ${String(name)})` }];
+  if (typeof name !== 'string' || name === '') return 'an API key without a name';
+  if (scheme['in'] === 'cookie') return { header: ['Cookie', `${name}=\${${holder}}`], secrets };
+  if (scheme['in'] === 'query') return { auth: { type: 'apiKey', in: 'query', name: literal(name), value: `\${${holder}}` }, secrets };
+  if (!/^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/.test(name)) return `the header ${JSON.stringify(name.slice(0, 40))} cannot be sent`;
+  return { auth: { type: 'apiKey', in: 'header', name: literal(name), value: `\${${holder}}` }, secrets };
+}
+
+function bearer(holder: string, description: string): Part {
+  return { auth: { type: 'bearer', value: `\${${holder}}` }, secrets: [{ name: holder, description }] };
+}
+
+/** Only a client that signs in for itself can renew its token unattended; of all other flows the token itself is the secret. */
+function oauth(scheme: Value, scopes: unknown, secret: (ending: string) => string): Part {
+  const flows = scheme['flows'];
+  const isFlat = scheme['flow'] === 'application';
+  const flow = isObject(flows) ? flows['clientCredentials'] : isFlat ? scheme : undefined;
+  const tokenUrl = isObject(flow) ? flow['tokenUrl'] : undefined;
+  if (typeof tokenUrl !== 'string' || !/^https?:\/\/[^/{}@\s]+(\/|$)/.test(tokenUrl) || tokenUrl.includes('${')) return bearer(secret('_TOKEN'), 'an OAuth access token');
+  const scope = Array.isArray(scopes) ? scopes.filter((each) => typeof each === 'string').join(' ') : '';
+  const [clientId, clientSecret] = [secret('_CLIENT_ID'), secret('_CLIENT_SECRET')];
+  return {
+    auth: { type: 'oauth2', grant: 'client_credentials', tokenUrl, clientId: `\${${clientId}}`, clientSecret: `\${${clientSecret}}`, ...(scope !== '' && { scope: literal(scope) }) },
+    secrets: [
+      { name: clientId, description: 'the OAuth client id' },
+      { name: clientSecret, description: 'the OAuth client secret' },
+    ],
+  };
+}
+
+/** A text in which nothing is a placeholder. */
+export const literal = (text: string): string => text.replaceAll('${', '$${');
+
+/** `api-key` becomes `API_KEY`. */
+export function upper(text: string): string {
+  return text
+    .replace(/([a-z0-9])([A-Z])/g, '$1_$2')
+    .replace(/[^A-Za-z0-9]+/g, '_')
+    .replace(/^_+|_+$/g, '')
+    .toUpperCase()
+    .slice(0, 40);
+}
