@@ -24,7 +24,7 @@ import { examineServer } from './doctor.ts';
 import { openEngine } from './code/index.ts';
 import { entryPoint, packageRoot, webAppFolder } from './entry.ts';
 import { callGate, catalogGate, directory, exchange, lists, ToolViews, type Sources } from './gate/index.ts';
-import { functionName, packName, type BuiltInBundle } from './schema/index.ts';
+import { functionName, newUuid, packName, type BuiltInBundle } from './schema/index.ts';
 import {
   Database,
   homeKeys,
@@ -68,7 +68,7 @@ import {
   FunctionRegistry,
   textTools,
 } from './sources/builtin/index.ts';
-import { dialler, httpSource, previewTools, secretTools } from './sources/http/index.ts';
+import { dialler, httpSource, importTools, markdownMaker, previewTools, secretTools, webTools, type StoreTools } from './sources/http/index.ts';
 import { openPacks } from './sources/packs/index.ts';
 import { mcpServers, serverTools } from './sources/mcp/index.ts';
 import { hiddenMenuTokens, otTools, tokenCounter, type FindTools } from './sources/ot/index.ts';
@@ -199,6 +199,12 @@ async function build(options: ServerOptions, closers: (() => Promise<void> | voi
 
   const compute = new Compute();
   closers.push(() => compute.close());
+  const markdown = markdownMaker(entryPoint('sources/http/markdown-worker'));
+  closers.push(() => markdown.close());
+  const storeImported: StoreTools = async (actor, bundle, tools, conflict) => {
+    const id = catalog.bundleBySlug(bundle.slug)?.id ?? newUuid();
+    return (await bundlesAsFiles.take(actor, [{ bundle: { id, isEnabled: true, ...bundle }, tools }], conflict)).tools;
+  };
   const builtIns: BuiltInBundle[] = [
     tokenTools(auth),
     settingsTools(config),
@@ -214,6 +220,8 @@ async function build(options: ServerOptions, closers: (() => Promise<void> | voi
     statsTools(observe, (actor) => hiddenMenuTokens({ directory: packs, countTokens }, actor)),
     auditTools(observe),
     secretTools(secrets),
+    webTools({ dialler: net, markdown }),
+    importTools({ dialler: net, secrets, store: storeImported }),
     serverTools({ servers, config }),
     projectTools({ projects: places, settings, sandboxes, knownBundles }),
     workspaceTools(places),
@@ -325,11 +333,12 @@ async function build(options: ServerOptions, closers: (() => Promise<void> | voi
   };
   const app = await httpServer({ settings, version, log: observe.log, redact: (text) => hide.text(text) });
   const changes = catalogGate(catalog, views, sources);
+  const bundlesAsFiles = exchange(catalog, changes);
   restRoutes(app, {
     authenticate,
     gate,
     catalogGate: changes,
-    exchange: exchange(catalog, changes),
+    exchange: bundlesAsFiles,
     lists: lists(catalog, views, pageTokens(keyFor('page tokens')), (text, options) => search.query(text, options)),
     observe,
     notReadyBecause: () => (isIndexed ? [] : ['the search index is being built']),

@@ -20,6 +20,8 @@ export interface Exchange {
   export(actor: Actor, bundleIDs: readonly string[]): Promise<Uint8Array>;
   /** All or nothing: what an import made is taken back when a later part of it is refused. */
   import(actor: Actor, zip: Uint8Array, policy: ConflictPolicy): Promise<ImportReport>;
+  /** The same for bundles that are at hand already. */
+  take(actor: Actor, bundles: readonly PackedBundle[], policy: ConflictPolicy): Promise<ImportReport>;
 }
 
 const bodyFields = Object.keys(ToolBody.properties);
@@ -49,6 +51,10 @@ export function exchange(catalog: Catalog, gate: CatalogGate): Exchange {
     async import(actor, zip, policy) {
       demandCatalogAdmin(actor, 'Importing bundles');
       return new Import(catalog, gate, actor, policy).run(await unzipBundles(zip));
+    },
+    async take(actor, bundles, policy) {
+      demandCatalogAdmin(actor, 'Importing tools');
+      return new Import(catalog, gate, actor, policy).run(bundles);
     },
   };
 }

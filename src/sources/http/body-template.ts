@@ -116,7 +116,8 @@ function compileText(template: Template, kind: Kind, contentType: string | undef
         return { body: JSON.stringify(only), contentType: contentType ?? 'application/json' };
       }
       // Alone, the value is the document itself; only JSON has a spelling for every value.
-      if (lone && kind !== 'json') return { body: asText(only), contentType: contentType ?? 'text/plain; charset=utf-8' };
+      if (lone && kind !== 'json')
+        return { body: asText(only), contentType: contentType ?? 'text/plain; charset=utf-8' };
       const filled = template.map((part) =>
         typeof part === 'string' ? part : encode(part, resolveRef(part, values) ?? ''),
       );

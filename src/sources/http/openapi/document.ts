@@ -31,8 +31,14 @@ export function openDocument(root: unknown): ApiDocument {
   const version = String(root['openapi'] ?? root['swagger'] ?? '');
   const isSwagger2 = root['swagger'] !== undefined && version.startsWith('2');
   if (!isSwagger2 && !version.startsWith('3'))
-    throw fail('import.invalid', { reason: version === '' ? 'it has no "openapi" or "swagger" version' : `OpenAPI version ${version.slice(0, 20)} is not supported. Use 3.0, 3.1 or 2.0` });
-  if (!isObject(root['paths']) && !isObject(root['webhooks'])) throw fail('import.invalid', { reason: 'it has no paths' });
+    throw fail('import.invalid', {
+      reason:
+        version === ''
+          ? 'it has no "openapi" or "swagger" version'
+          : `OpenAPI version ${version.slice(0, 20)} is not supported. Use 3.0, 3.1 or 2.0`,
+    });
+  if (!isObject(root['paths']) && !isObject(root['webhooks']))
+    throw fail('import.invalid', { reason: 'it has no paths' });
   const at = (ref: string): unknown => pointTo(root, ref);
   return {
     root,

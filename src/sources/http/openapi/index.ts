@@ -46,7 +46,8 @@ export function importOpenApi(root: unknown, options: ImportOptions = {}): ApiIm
   const document = openDocument(root);
   const info = isObject(document.root['info']) ? document.root['info'] : {};
   const title = shorten(String(info['title'] ?? ''), 150);
-  const slug = options.bundle ?? (slugify(title.replace(/\b(the|api|rest|openapi|swagger|specification)\b/gi, ' '), 32) || 'api');
+  const slug =
+    options.bundle ?? (slugify(title.replace(/\b(the|api|rest|openapi|swagger|specification)\b/gi, ' '), 32) || 'api');
   const description = shorten(String(info['description'] ?? ''), 500);
   const report: ImportReport = { operations: 0, imported: 0, skipped: [], notes: [], secrets: [], hosts: [] };
   const convert = {

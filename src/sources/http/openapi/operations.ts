@@ -1,15 +1,16 @@
 import { isObject, isTag, type HttpAuth, type ToolBody } from '../../../schema/index.ts';
 import type { ApiDocument, Value } from './document.ts';
 import { addParameter, declare, noArguments, parametersOf, placeholder, type Arguments } from './parameters.ts';
-import { SchemaReader, shorten } from './schemas.ts';
-import { credentialsOf, literal, type NeededSecret } from './security.ts';
+import { shorten, type SchemaReader } from './schemas.ts';
+import { credentialsOf, type NeededSecret } from './security.ts';
 import { baseOf } from './servers.ts';
 import type { Slugs } from './slugs.ts';
 
 /** A tool ready to be stored. */
 export type ImportedTool = ToolBody & { slug: string; version: string };
 
-export type Converted = { tool: ImportedTool; host: string; secrets: NeededSecret[]; notes: string[] } | { problem: string };
+export type Converted =
+  { tool: ImportedTool; host: string; secrets: NeededSecret[]; notes: string[] } | { problem: string };
 
 export const methods = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch', 'trace'] as const;
 
@@ -24,23 +25,44 @@ export interface ConvertOptions {
 }
 
 /** One operation as an HTTP tool, or why it cannot be one. */
-export function convertOperation(path: string, method: string, pathItem: Value, operation: Value, options: ConvertOptions): Converted {
+export function convertOperation(
+  path: string,
+  method: string,
+  pathItem: Value,
+  operation: Value,
+  options: ConvertOptions,
+): Converted {
   const { document, schemas, slugs, prefix } = options;
   if (method === 'trace') return { problem: 'TRACE cannot be sent' };
   const base = baseOf(document, pathItem, operation, options.baseUrl);
   if ('problem' in base) return base;
   const args = noArguments();
   const parameters = parametersOf(document, pathItem, operation);
-  for (const parameter of parameters) if (parameter['in'] !== 'body' && parameter['in'] !== 'formData') addParameter(args, parameter, document, schemas);
-  const body = document.isSwagger2 ? swaggerBody(args, parameters, operation, document, schemas) : openApiBody(args, operation, document, schemas);
+  for (const parameter of parameters)
+    if (parameter['in'] !== 'body' && parameter['in'] !== 'formData') addParameter(args, parameter, document, schemas);
+  const body = document.isSwagger2
+    ? swaggerBody(args, parameters, operation, document, schemas)
+    : openApiBody(args, operation, document, schemas);
   const urlTemplate = base.origin + pathTemplate(base.path, path, args);
   const credentials = credentialsOf(document, operation, prefix);
-  const headers = { ...args.headers, ...credentials.headers, ...cookieHeader(args, credentials.headers['Cookie']), ...(body && { 'Content-Type': body.contentType }) };
+  const headers = {
+    ...args.headers,
+    ...credentials.headers,
+    ...cookieHeader(args, credentials.headers['Cookie']),
+    ...(body && { 'Content-Type': body.contentType }),
+  };
   const query = { ...args.query, ...credentials.query };
-  const { schema: argSchema, isCut } = schemas.close({ type: 'object', properties: args.properties, ...(args.required.length > 0 && { required: [...new Set(args.required)] }), additionalProperties: false });
+  const { schema: argSchema, isCut } = schemas.close({
+    type: 'object',
+    properties: args.properties,
+    ...(args.required.length > 0 && { required: [...new Set(args.required)] }),
+    additionalProperties: false,
+  });
   if (isCut) args.notes.push('parts of the argument schema were left open, because it is very large');
   const summary = shorten(String(operation['summary'] ?? ''), 150);
-  const description = [summary, shorten(String(operation['description'] ?? ''), 900)].filter((text, index, all) => text !== '' && all.indexOf(text) === index).join('\n');
+  const description = [summary, shorten(String(operation['description'] ?? ''), 900)]
+    .filter((text, index, all) => text !== '' && all.indexOf(text) === index)
+    .join('\n');
   const operationId = typeof operation['operationId'] === 'string' ? operation['operationId'] : undefined;
   const slug = slugs.take(operationId, `${method} ${path.replace(/[{}]/g, ' ')}`);
   return {
@@ -61,7 +83,14 @@ export function convertOperation(path: string, method: string, pathItem: Value, 
   };
 }
 
-function requestOf(method: string, urlTemplate: string, query: Value, headers: Record<string, string>, body: string | undefined, auth: HttpAuth | undefined): NonNullable<ToolBody['httpImpl']>['request'] {
+function requestOf(
+  method: string,
+  urlTemplate: string,
+  query: Value,
+  headers: Record<string, string>,
+  body: string | undefined,
+  auth: HttpAuth | undefined,
+): NonNullable<ToolBody['httpImpl']>['request'] {
   return {
     method: method.toUpperCase(),
     urlTemplate,
@@ -77,10 +106,16 @@ function pathTemplate(base: string, path: string, args: Arguments): string {
   const [plain = '', fragment] = path.split('#');
   if (fragment !== undefined) args.notes.push('the part of the path behind # is not sent');
   const rooted = plain.startsWith('/') || plain === '' ? plain : `/${plain}`;
-  return literal(base + rooted).replace(/\{([^{}]*)\}/g, (_, inner: string) => {
+  // A $ right before a placeholder would make it a literal one.
+  return (base + rooted).replaceAll('${', '%24{').replace(/\{([^{}]*)\}/g, (_, inner: string) => {
     // `{+name}` and `{name:.*}` are ways to say that slashes may follow.
-    const name = inner.replace(/^[+/;?&.#]/, '').replace(/[:*].*$/s, '').trim() || 'value';
-    if (inner !== name) args.notes.push(`the value of ${name.slice(0, 40)} is sent as one part of the path, slashes encoded`);
+    const name =
+      inner
+        .replace(/^[+/;?&.#]/, '')
+        .replace(/[:*].*$/s, '')
+        .trim() || 'value';
+    if (inner !== name)
+      args.notes.push(`the value of ${name.slice(0, 40)} is sent as one part of the path, slashes encoded`);
     const known = args.path.get(name) ?? args.path.get(inner);
     if (known !== undefined) return known;
     const made = placeholder(declare(args, name, { type: 'string' }, true));
@@ -94,14 +129,29 @@ interface Body {
   contentType: string;
 }
 
-const preferred = [/^application\/json\b/i, /^application\/[\w.+-]*json\b/i, /^\*\/\*$/, /^application\/x-www-form-urlencoded\b/i, /^multipart\/form-data\b/i, /^text\//i, /^application\/([\w.-]+\+)?xml\b/i];
+const preferred = [
+  /^application\/json\b/i,
+  /^application\/[\w.+-]*json\b/i,
+  /^\*\/\*$/,
+  /^application\/x-www-form-urlencoded\b/i,
+  /^multipart\/form-data\b/i,
+  /^text\//i,
+  /^application\/([\w.-]+\+)?xml\b/i,
+];
 
-function openApiBody(args: Arguments, operation: Value, document: ApiDocument, schemas: SchemaReader): Body | undefined {
+function openApiBody(
+  args: Arguments,
+  operation: Value,
+  document: ApiDocument,
+  schemas: SchemaReader,
+): Body | undefined {
   const requestBody = document.resolve(operation['requestBody']);
   const content = requestBody?.['content'];
   if (!requestBody || !isObject(content)) return undefined;
   const contentTypes = Object.keys(content);
-  const chosen = preferred.map((pattern) => contentTypes.find((type) => pattern.test(type))).find((type) => type !== undefined) ?? contentTypes[0];
+  const chosen =
+    preferred.map((pattern) => contentTypes.find((type) => pattern.test(type))).find((type) => type !== undefined) ??
+    contentTypes[0];
   if (chosen === undefined) return undefined;
   const media = content[chosen];
   const given = isObject(media) ? media['schema'] : undefined;
@@ -109,30 +159,51 @@ function openApiBody(args: Arguments, operation: Value, document: ApiDocument, s
 }
 
 function addBody(args: Arguments, chosen: string, given: Value, description: unknown, isRequired: boolean): Body {
-  const type = chosen === '*/*' || !/^[\w.+-]+\/[\w.+*-]+/.test(chosen) || chosen.includes('*') ? 'application/json' : chosen;
+  const type =
+    chosen === '*/*' || !/^[\w.+-]+\/[\w.+*-]+/.test(chosen) || chosen.includes('*') ? 'application/json' : chosen;
   const isObjectLike = /json|x-www-form-urlencoded|form-data/i.test(type);
   if (/form-data|octet-stream|^(image|audio|video)\//i.test(type)) args.notes.push('files are sent as text');
   const schema: Value = isObjectLike ? { ...given } : { type: 'string' };
-  if (typeof description === 'string' && schema['description'] === undefined && schema['$ref'] === undefined) schema['description'] = shorten(description, 600);
+  if (typeof description === 'string' && schema['description'] === undefined && schema['$ref'] === undefined)
+    schema['description'] = shorten(description, 600);
   const name = declare(args, 'body', schema, isRequired);
   return { placeholder: placeholder(name), contentType: type.split(/[\r\n]/)[0] as string };
 }
 
-function swaggerBody(args: Arguments, parameters: Value[], operation: Value, document: ApiDocument, schemas: SchemaReader): Body | undefined {
+function swaggerBody(
+  args: Arguments,
+  parameters: Value[],
+  operation: Value,
+  document: ApiDocument,
+  schemas: SchemaReader,
+): Body | undefined {
   const consumes = [operation['consumes'], document.root['consumes']].find(Array.isArray) as unknown[] | undefined;
   const accepted = (consumes ?? []).filter((each): each is string => typeof each === 'string');
   const body = parameters.find((each) => each['in'] === 'body');
   if (body) {
-    const chosen = preferred.map((pattern) => accepted.find((type) => pattern.test(type))).find((type) => type !== undefined) ?? accepted[0] ?? 'application/json';
+    const chosen =
+      preferred.map((pattern) => accepted.find((type) => pattern.test(type))).find((type) => type !== undefined) ??
+      accepted[0] ??
+      'application/json';
     return addBody(args, chosen, schemas.read(body['schema']), body['description'], body['required'] === true);
   }
   const fields = parameters.filter((each) => each['in'] === 'formData');
   if (fields.length === 0) return undefined;
-  const properties = Object.fromEntries(fields.map((field) => [String(field['name']), schemas.read({ ...field, required: undefined })]));
+  const properties = Object.fromEntries(
+    fields.map((field) => [String(field['name']), schemas.read({ ...field, required: undefined })]),
+  );
   const required = fields.filter((field) => field['required'] === true).map((field) => String(field['name']));
-  const isMultipart = fields.some((field) => field['type'] === 'file') || (accepted.includes('multipart/form-data') && !accepted.includes('application/x-www-form-urlencoded'));
+  const isMultipart =
+    fields.some((field) => field['type'] === 'file') ||
+    (accepted.includes('multipart/form-data') && !accepted.includes('application/x-www-form-urlencoded'));
   const schema = { type: 'object', properties, ...(required.length > 0 && { required }) };
-  return addBody(args, isMultipart ? 'multipart/form-data' : 'application/x-www-form-urlencoded', schema, undefined, required.length > 0);
+  return addBody(
+    args,
+    isMultipart ? 'multipart/form-data' : 'application/x-www-form-urlencoded',
+    schema,
+    undefined,
+    required.length > 0,
+  );
 }
 
 /** One Cookie header: all that is required; an optional one only when it stands alone, because a missing value leaves the header out. */
@@ -147,7 +218,13 @@ function cookieHeader(args: Arguments, secret: string | undefined): Record<strin
 function tagsOf(operation: Value): { tags?: string[] } {
   const tags = (Array.isArray(operation['tags']) ? operation['tags'] : [])
     .filter((each): each is string => typeof each === 'string')
-    .map((each) => each.replace(/[^A-Za-z0-9_-]+/g, '-').replace(/^[^A-Za-z_]+|-+$/g, '').slice(0, 64).toLowerCase())
+    .map((each) =>
+      each
+        .replace(/[^A-Za-z0-9_-]+/g, '-')
+        .replace(/^[^A-Za-z_]+|-+$/g, '')
+        .slice(0, 64)
+        .toLowerCase(),
+    )
     .filter(isTag);
   return tags.length === 0 ? {} : { tags: [...new Set(tags)].slice(0, 8) };
 }

@@ -15,11 +15,31 @@ export interface Arguments {
   notes: string[];
 }
 
-export const noArguments = (): Arguments => ({ properties: {}, required: [], query: {}, headers: {}, cookies: [], path: new Map(), notes: [] });
+export const noArguments = (): Arguments => ({
+  properties: {},
+  required: [],
+  query: {},
+  headers: {},
+  cookies: [],
+  path: new Map(),
+  notes: [],
+});
 
 const maxProperties = 60;
 const ignoredHeaders = new Set(['accept', 'content-type', 'authorization']);
-const refusedHeaders = new Set(['host', 'content-length', 'transfer-encoding', 'connection', 'keep-alive', 'upgrade', 'te', 'trailer', 'expect', 'proxy-authorization', 'proxy-connection']);
+const refusedHeaders = new Set([
+  'host',
+  'content-length',
+  'transfer-encoding',
+  'connection',
+  'keep-alive',
+  'upgrade',
+  'te',
+  'trailer',
+  'expect',
+  'proxy-authorization',
+  'proxy-connection',
+]);
 
 /** The parameters of an operation; those of its path come first and are replaced by its own of the same name and place. */
 export function parametersOf(document: ApiDocument, pathItem: Value, operation: Value): Value[] {
@@ -28,7 +48,8 @@ export function parametersOf(document: ApiDocument, pathItem: Value, operation: 
     if (Array.isArray(list))
       for (const each of list) {
         const parameter = document.resolve(each);
-        if (parameter && typeof parameter['name'] === 'string') found.set(`${String(parameter['in'])} ${parameter['name']}`, parameter);
+        if (parameter && typeof parameter['name'] === 'string')
+          found.set(`${String(parameter['in'])} ${parameter['name']}`, parameter);
       }
   return [...found.values()];
 }
@@ -41,9 +62,11 @@ export function addParameter(args: Arguments, parameter: Value, document: ApiDoc
   const isRequired = parameter['required'] === true || place === 'path';
   if (place === 'header') {
     if (ignoredHeaders.has(name.toLowerCase())) return;
-    if (refusedHeaders.has(name.toLowerCase()) || !/^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/.test(name)) return void args.notes.push(`the header ${name.slice(0, 40)} cannot be set by a tool`);
+    if (refusedHeaders.has(name.toLowerCase()) || !/^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/.test(name))
+      return void args.notes.push(`the header ${name.slice(0, 40)} cannot be set by a tool`);
     args.headers[name] = placeholder(declare(args, name, schema, isRequired));
-  } else if (place === 'cookie') args.cookies.push({ pair: `${literal(name)}=${placeholder(declare(args, name, schema, isRequired))}`, isRequired });
+  } else if (place === 'cookie')
+    args.cookies.push({ pair: `${literal(name)}=${placeholder(declare(args, name, schema, isRequired))}`, isRequired });
   else if (place === 'path') {
     if (!args.path.has(name)) args.path.set(name, placeholder(declare(args, name, schema, true)));
   } else if (place === 'query') addQuery(args, name, parameter, schema, isJson, isRequired);
@@ -65,16 +88,31 @@ function schemaOf(parameter: Value, document: ApiDocument, schemas: SchemaReader
 function isSmallRef(schema: unknown, document: ApiDocument): boolean {
   if (!isObject(schema) || typeof schema['$ref'] !== 'string') return false;
   const target = document.resolve(schema);
-  return target !== undefined && target['properties'] === undefined && target['allOf'] === undefined && target['oneOf'] === undefined && target['anyOf'] === undefined && target['items'] === undefined;
+  return (
+    target !== undefined &&
+    target['properties'] === undefined &&
+    target['allOf'] === undefined &&
+    target['oneOf'] === undefined &&
+    target['anyOf'] === undefined &&
+    target['items'] === undefined
+  );
 }
 
-function addQuery(args: Arguments, name: string, parameter: Value, schema: Value, isJson: boolean, isRequired: boolean): void {
+function addQuery(
+  args: Arguments,
+  name: string,
+  parameter: Value,
+  schema: Value,
+  isJson: boolean,
+  isRequired: boolean,
+): void {
   const isList = [schema['type']].flat().includes('array');
   const properties = isObject(schema['properties']) ? Object.keys(schema['properties']) : [];
   if (!isJson && properties.length > 0 && properties.length <= maxProperties) {
     const argument = declare(args, name, schema, isRequired);
     const isDeep = parameter['style'] === 'deepObject';
-    for (const each of properties.filter((key) => /^[\p{L}_][\p{L}\p{Nd}_-]*$/u.test(key))) args.query[isDeep ? `${name}[${each}]` : each] = `\${${argument}.${each}}`;
+    for (const each of properties.filter((key) => /^[\p{L}_][\p{L}\p{Nd}_-]*$/u.test(key)))
+      args.query[isDeep ? `${name}[${each}]` : each] = `\${${argument}.${each}}`;
     return;
   }
   const separator = isList && !isJson ? separatorOf(parameter) : undefined;
@@ -83,7 +121,14 @@ function addQuery(args: Arguments, name: string, parameter: Value, schema: Value
     return;
   }
   const text = typeof schema['description'] === 'string' ? `${schema['description']} ` : '';
-  args.query[name] = placeholder(declare(args, name, { type: 'string', description: `${text}(several values separated by ${separator})` }, isRequired));
+  args.query[name] = placeholder(
+    declare(
+      args,
+      name,
+      { type: 'string', description: `${text}(several values separated by ${separator})` },
+      isRequired,
+    ),
+  );
 }
 
 /** What stands between the values of a list that is one text; undefined when the name is repeated. */
@@ -100,7 +145,12 @@ function separatorOf({ style, explode, collectionFormat, in: place, type }: Valu
 
 /** Adds an argument under a name that templates and programs can say; answers that name. */
 export function declare(args: Arguments, wish: string, schema: Value, isRequired: boolean): string {
-  const base = wish.replace(/[^A-Za-z0-9_]+/g, '_').replace(/^_+(?=[A-Za-z])|_+$/g, '').replace(/^(?=\d)/, '_').slice(0, 60) || 'value';
+  const base =
+    wish
+      .replace(/[^A-Za-z0-9_]+/g, '_')
+      .replace(/^_+(?=[A-Za-z])|_+$/g, '')
+      .replace(/^(?=\d)/, '_')
+      .slice(0, 60) || 'value';
   let name = base;
   for (let count = 2; Object.hasOwn(args.properties, name) || name === '__proto__'; count++) name = `${base}_${count}`;
   args.properties[name] = schema;

@@ -79,9 +79,13 @@ function convert(schema: unknown, depth: number): Value {
   if (schema['const'] !== undefined) made['const'] = schema['const'];
   if (typeof schema['format'] === 'string' && schema['format'].length < 40) made['format'] = schema['format'];
   for (const key of counts) if (Number.isInteger(schema[key]) && (schema[key] as number) >= 0) made[key] = schema[key];
-  for (const key of numbers) if (typeof schema[key] === 'number' && Number.isFinite(schema[key])) made[key] = schema[key];
+  for (const key of numbers)
+    if (typeof schema[key] === 'number' && Number.isFinite(schema[key])) made[key] = schema[key];
   // In 3.0 these two are flags beside minimum and maximum.
-  for (const [flag, bound] of [['exclusiveMinimum', 'minimum'], ['exclusiveMaximum', 'maximum']] as const)
+  for (const [flag, bound] of [
+    ['exclusiveMinimum', 'minimum'],
+    ['exclusiveMaximum', 'maximum'],
+  ] as const)
     if (schema[flag] === true && typeof made[bound] === 'number') {
       made[flag] = made[bound];
       delete made[bound];
@@ -99,7 +103,9 @@ function convert(schema: unknown, depth: number): Value {
 }
 
 function typeOf(schema: Value): unknown {
-  const given = (Array.isArray(schema['type']) ? schema['type'] : [schema['type']]).filter((each) => types.has(each as string));
+  const given = (Array.isArray(schema['type']) ? schema['type'] : [schema['type']]).filter((each) =>
+    types.has(each as string),
+  );
   const all = [...new Set(given)] as string[];
   if (all.length === 0) return isObject(schema['properties']) ? 'object' : undefined;
   if ((schema['nullable'] === true || schema['x-nullable'] === true) && !all.includes('null')) all.push('null');
@@ -110,7 +116,9 @@ function readEnum(schema: Value, made: Value): void {
   const texts = new Map((schema['enum'] as unknown[]).map((each) => [JSON.stringify(each), each]));
   if (schema['nullable'] === true) texts.set('null', null);
   // An enum that contradicts its own type would refuse every value.
-  const fits = [...texts.values()].filter((each) => made['type'] === undefined || [made['type']].flat().some((type) => isOfType(each, type as string)));
+  const fits = [...texts.values()].filter(
+    (each) => made['type'] === undefined || [made['type']].flat().some((type) => isOfType(each, type as string)),
+  );
   if (fits.length > 0 && fits.length <= 500) made['enum'] = fits;
 }
 
@@ -126,8 +134,11 @@ function readProperties(schema: Value, made: Value, depth: number): void {
   if (isObject(properties)) {
     // What only the server sets is no argument.
     const own = Object.entries(properties).filter(([, each]) => isObject(each) && each['readOnly'] !== true);
-    if (own.length > 0) made['properties'] = Object.fromEntries(own.map(([name, each]) => [name, convert(each, depth + 1)]));
-    const names = Array.isArray(required) ? [...new Set(required.filter((each) => typeof each === 'string' && own.some(([name]) => name === each)))] : [];
+    if (own.length > 0)
+      made['properties'] = Object.fromEntries(own.map(([name, each]) => [name, convert(each, depth + 1)]));
+    const names = Array.isArray(required)
+      ? [...new Set(required.filter((each) => typeof each === 'string' && own.some(([name]) => name === each)))]
+      : [];
     if (names.length > 0) made['required'] = names;
   }
   if (isObject(additionalProperties)) made['additionalProperties'] = convert(additionalProperties, depth + 1);

@@ -42,14 +42,17 @@ function join(parts: Part[]): Credentials {
     if (part.query) made.query[part.query[0]] = part.query[1];
     if (!part.auth) continue;
     if (!made.auth) made.auth = part.auth;
-    else if (part.auth.type === 'apiKey') (part.auth.in === 'header' ? made.headers : made.query)[part.auth.name] = part.auth.value;
+    else if (part.auth.type === 'apiKey')
+      (part.auth.in === 'header' ? made.headers : made.query)[part.auth.name] = part.auth.value;
     else made.notes.push('two ways to sign in are wanted at once; the first one is used');
   }
   return made;
 }
 
 function partOf(document: ApiDocument, name: string, scopes: unknown, prefix: string): Part | string {
-  const schemes = document.isSwagger2 ? document.root['securityDefinitions'] : (document.root['components'] as Value | undefined)?.['securitySchemes'];
+  const schemes = document.isSwagger2
+    ? document.root['securityDefinitions']
+    : (document.root['components'] as Value | undefined)?.['securitySchemes'];
   const scheme = isObject(schemes) ? document.resolve(schemes[name]) : undefined;
   if (!scheme) return `the security scheme ${name} is not described`;
   const secret = (ending: string): string => `${prefix}_${upper(name) || 'API'}${ending}`.replace(/(_[A-Z]+)\1$/, '$1');
@@ -57,7 +60,10 @@ function partOf(document: ApiDocument, name: string, scopes: unknown, prefix: st
   if (type === 'apikey') return apiKey(scheme, secret(''));
   if (type === 'basic' || (type === 'http' && /^basic$/i.test(String(scheme['scheme'])))) {
     const holder = secret('_BASIC');
-    return { header: ['Authorization', `Basic \${${holder}}`], secrets: [{ name: holder, description: 'base64 of user:password' }] };
+    return {
+      header: ['Authorization', `Basic \${${holder}}`],
+      secrets: [{ name: holder, description: 'base64 of user:password' }],
+    };
   }
   if (type === 'http' && /^bearer$/i.test(String(scheme['scheme']))) return bearer(secret('_TOKEN'), 'a bearer token');
   if (type === 'oauth2') return oauth(scheme, scopes, secret);
@@ -70,8 +76,10 @@ function apiKey(scheme: Value, holder: string): Part | string {
   const secrets = [{ name: holder, description: `the API key (${String(scheme['in'])} ${String(name)})` }];
   if (typeof name !== 'string' || name === '') return 'an API key without a name';
   if (scheme['in'] === 'cookie') return { header: ['Cookie', `${name}=\${${holder}}`], secrets };
-  if (scheme['in'] === 'query') return { auth: { type: 'apiKey', in: 'query', name: literal(name), value: `\${${holder}}` }, secrets };
-  if (!/^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/.test(name)) return `the header ${JSON.stringify(name.slice(0, 40))} cannot be sent`;
+  if (scheme['in'] === 'query')
+    return { auth: { type: 'apiKey', in: 'query', name: literal(name), value: `\${${holder}}` }, secrets };
+  if (!/^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/.test(name))
+    return `the header ${JSON.stringify(name.slice(0, 40))} cannot be sent`;
   return { auth: { type: 'apiKey', in: 'header', name: literal(name), value: `\${${holder}}` }, secrets };
 }
 
@@ -85,11 +93,19 @@ function oauth(scheme: Value, scopes: unknown, secret: (ending: string) => strin
   const isFlat = scheme['flow'] === 'application';
   const flow = isObject(flows) ? flows['clientCredentials'] : isFlat ? scheme : undefined;
   const tokenUrl = isObject(flow) ? flow['tokenUrl'] : undefined;
-  if (typeof tokenUrl !== 'string' || !/^https?:\/\/[^/{}@\s]+(\/|$)/.test(tokenUrl) || tokenUrl.includes('${')) return bearer(secret('_TOKEN'), 'an OAuth access token');
+  if (typeof tokenUrl !== 'string' || !/^https?:\/\/[^/{}@\s]+(\/|$)/.test(tokenUrl) || tokenUrl.includes('${'))
+    return bearer(secret('_TOKEN'), 'an OAuth access token');
   const scope = Array.isArray(scopes) ? scopes.filter((each) => typeof each === 'string').join(' ') : '';
   const [clientId, clientSecret] = [secret('_CLIENT_ID'), secret('_CLIENT_SECRET')];
   return {
-    auth: { type: 'oauth2', grant: 'client_credentials', tokenUrl, clientId: `\${${clientId}}`, clientSecret: `\${${clientSecret}}`, ...(scope !== '' && { scope: literal(scope) }) },
+    auth: {
+      type: 'oauth2',
+      grant: 'client_credentials',
+      tokenUrl,
+      clientId: `\${${clientId}}`,
+      clientSecret: `\${${clientSecret}}`,
+      ...(scope !== '' && { scope: literal(scope) }),
+    },
     secrets: [
       { name: clientId, description: 'the OAuth client id' },
       { name: clientSecret, description: 'the OAuth client secret' },

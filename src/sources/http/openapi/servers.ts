@@ -6,7 +6,9 @@ export type Base = { origin: string; path: string; host: string } | { problem: s
 
 /** The first server that has an absolute http(s) address: of the operation, of its path, of the document, or relative to where it came from. */
 export function baseOf(document: ApiDocument, pathItem: Value, operation: Value, from: string | undefined): Base {
-  const candidates = document.isSwagger2 ? swaggerServers(document.root, operation) : openApiServers(document, pathItem, operation);
+  const candidates = document.isSwagger2
+    ? swaggerServers(document.root, operation)
+    : openApiServers(document, pathItem, operation);
   const problems: string[] = [];
   for (const candidate of candidates.length > 0 ? candidates : ['/']) {
     const base = absolute(candidate, from);
@@ -19,7 +21,9 @@ export function baseOf(document: ApiDocument, pathItem: Value, operation: Value,
 function openApiServers(document: ApiDocument, pathItem: Value, operation: Value): string[] {
   const lists = [operation['servers'], pathItem['servers'], document.root['servers']];
   const servers = lists.find((list) => Array.isArray(list) && list.length > 0) as unknown[] | undefined;
-  return (servers ?? []).filter(isObject).map((server) => fillVariables(String(server['url'] ?? ''), server['variables']));
+  return (servers ?? [])
+    .filter(isObject)
+    .map((server) => fillVariables(String(server['url'] ?? ''), server['variables']));
 }
 
 function fillVariables(url: string, variables: unknown): string {
@@ -34,7 +38,8 @@ function fillVariables(url: string, variables: unknown): string {
 function swaggerServers(root: Value, operation: Value): string[] {
   const { host, basePath = '' } = root;
   if (typeof host !== 'string' || host === '') return [String(basePath)];
-  const schemes = [operation['schemes'], root['schemes']].find((list) => Array.isArray(list) && list.length > 0) as unknown[] | undefined;
+  const schemes = [operation['schemes'], root['schemes']].find((list) => Array.isArray(list) && list.length > 0) as
+    unknown[] | undefined;
   const scheme = schemes?.includes('https') || !schemes?.includes('http') ? 'https' : 'http';
   return [`${scheme}://${host}${String(basePath)}`];
 }
@@ -42,9 +47,14 @@ function swaggerServers(root: Value, operation: Value): string[] {
 function absolute(text: string, from: string | undefined): Base {
   const trimmed = text.trim();
   const url = URL.parse(trimmed.startsWith('//') ? `https:${trimmed}` : trimmed, from);
-  if (!url) return { problem: `the server ${JSON.stringify(trimmed.slice(0, 100))} has no host. Say where the API is with --base-url` };
-  if (url.protocol !== 'http:' && url.protocol !== 'https:') return { problem: `the server speaks ${url.protocol.slice(0, -1)}, not http` };
-  if (/[{}]|%7B|%7D/i.test(url.host)) return { problem: `the server's host ${url.host.slice(0, 100)} has a variable without a default` };
+  if (!url)
+    return {
+      problem: `the server ${JSON.stringify(trimmed.slice(0, 100))} has no host. Say where the API is with --base-url`,
+    };
+  if (url.protocol !== 'http:' && url.protocol !== 'https:')
+    return { problem: `the server speaks ${url.protocol.slice(0, -1)}, not http` };
+  if (/[{}]|%7B|%7D/i.test(url.host))
+    return { problem: `the server's host ${url.host.slice(0, 100)} has a variable without a default` };
   if (url.username || url.password) return { problem: 'the address of the server carries a password' };
   const path = decodeBraces(url.pathname).replace(/\/+$/, '');
   return { origin: url.origin, path, host: url.host };

@@ -1,0 +1,147 @@
+import { Type } from 'typebox';
+import { fail, type Actor, type BuiltInBundle, type Call } from '../../schema/index.ts';
+import type { SecretStore } from '../../store/index.ts';
+import { importCurl } from './curl.ts';
+import type { Dialler } from './dialler.ts';
+import { importOpenApi, parseDocument, type ImportedTool, type ImportReport } from './openapi/index.ts';
+import { readText } from './read-body.ts';
+import { slugify } from './openapi/slugs.ts';
+
+/** Stores tools in the bundle of that slug, which is made when it is missing; all or nothing. */
+export type StoreTools = (
+  actor: Actor,
+  bundle: { slug: string; displayName: string; description?: string },
+  tools: ImportedTool[],
+  conflict: 'skip' | 'fail',
+) => Promise<{ created: number; skipped: number }>;
+
+export interface ImportDeps {
+  dialler: Dialler;
+  secrets: SecretStore;
+  store: StoreTools;
+}
+
+const strict = { additionalProperties: false } as const;
+const maxDocumentBytes = 64 * 1024 * 1024;
+const conflict = Type.Optional(
+  Type.Unsafe<'skip' | 'fail'>({
+    enum: ['skip', 'fail'],
+    description: 'What happens when a tool exists already: fail (the default) or skip it',
+  }),
+);
+const OpenApiArgs = Type.Object(
+  {
+    text: Type.Optional(Type.String({ description: 'The document itself, JSON or YAML' })),
+    url: Type.Optional(Type.String({ description: 'Where to fetch it, instead of text; the host must be allowed' })),
+    bundle: Type.Optional(Type.String({ description: 'Slug of the bundle; made from the title when left out' })),
+    base_url: Type.Optional(Type.String({ description: 'Where the API is, when the document does not say' })),
+    conflict,
+    dry_run: Type.Optional(Type.Boolean({ description: 'Only report what would be imported' })),
+  },
+  strict,
+);
+const CurlArgs = Type.Object(
+  {
+    command: Type.String({ description: 'The whole command, as a shell takes it' }),
+    bundle: Type.String({ description: 'Slug of the bundle that gets the tool' }),
+    slug: Type.Optional(Type.String({ description: 'Slug of the tool; made from method and path when left out' })),
+    dry_run: Type.Optional(Type.Boolean({ description: 'Only show what would be stored' })),
+  },
+  strict,
+);
+
+/** `catalog_import_openapi` and `catalog_import_curl`. */
+export function importTools(deps: ImportDeps): BuiltInBundle {
+  return {
+    slug: 'catalog',
+    displayName: 'Catalog',
+    description: 'Takes descriptions of other programs into the catalog.',
+    isOwn: true,
+    tools: [
+      {
+        slug: 'import-openapi',
+        description:
+          'Makes one HTTP tool of every operation of an OpenAPI (3.0, 3.1) or Swagger (2.0) document. What cannot be expressed is reported per operation.',
+        level: 'admin',
+        argSchema: OpenApiArgs,
+        returns:
+          'bundle, created, skipped, and the report: operations, imported, skipped with reasons, notes, secrets, hosts',
+        example: 'catalog.import_openapi(url="https://api.example.com/openapi.json", bundle="example")',
+        run: (args: Type.Static<typeof OpenApiArgs>, call) => takeOpenApi(args, call, deps),
+      },
+      {
+        slug: 'import-curl',
+        description: 'Makes one HTTP tool of a curl command. Credentials in it become secrets.',
+        level: 'admin',
+        argSchema: CurlArgs,
+        returns: 'bundle, tool, secrets and notes',
+        example: 'catalog.import_curl(command="curl https://api.example.com/items?limit=5", bundle="example")',
+        run: (args: Type.Static<typeof CurlArgs>, call) => takeCurl(args, call, deps),
+      },
+    ],
+  };
+}
+
+async function takeOpenApi(
+  args: Type.Static<typeof OpenApiArgs>,
+  call: Call,
+  { dialler, store }: ImportDeps,
+): Promise<object> {
+  if ((args.text === undefined) === (args.url === undefined))
+    throw fail('args.invalid', { tool: call.tool.name, reason: 'give either text or url' });
+  const text = args.text ?? (await fetchDocument(dialler, args.url as string, call.signal));
+  const made = importOpenApi(parseDocument(text), { bundle: args.bundle, baseUrl: args.base_url ?? args.url });
+  const tools = [...made.tools];
+  const report = shownReport(made.report);
+  if (args.dry_run === true) return { bundle: made.bundle.slug, created: 0, skipped: 0, ...report };
+  for (const host of made.report.hosts) dialler.check(`https://${host}`);
+  const stored = await store(call.actor, made.bundle, tools, args.conflict ?? 'fail');
+  return { bundle: made.bundle.slug, tools_created: stored.created, tools_skipped: stored.skipped, ...report };
+}
+
+async function fetchDocument(dialler: Dialler, url: string, signal: AbortSignal): Promise<string> {
+  const answer = await dialler.fetch(url, {
+    headers: { accept: 'application/json, application/yaml, text/yaml, */*' },
+    signal,
+  });
+  if (answer.status !== 200) throw fail('import.invalid', { reason: `${answer.url.host} answered ${answer.status}` });
+  return readText(answer, maxDocumentBytes, 'the document');
+}
+
+function shownReport({ operations, imported, skipped, notes, secrets, hosts }: ImportReport): object {
+  const most = 200;
+  return {
+    operations,
+    imported,
+    not_imported: skipped.slice(0, most),
+    notes: notes.slice(0, most),
+    secrets,
+    hosts,
+    ...(skipped.length + notes.length > most && { more: skipped.length + notes.length - most }),
+  };
+}
+
+async function takeCurl(
+  args: Type.Static<typeof CurlArgs>,
+  call: Call,
+  { dialler, secrets, store }: ImportDeps,
+): Promise<object> {
+  const prefix = slugify(args.bundle).replaceAll('-', '_').toUpperCase() || 'CURL';
+  const { tool, notes, secrets: found, host } = importCurl(args.command, { slug: args.slug, prefix });
+  const shown = {
+    bundle: args.bundle,
+    tool: tool.slug,
+    request: tool.httpImpl?.request,
+    secrets: found.map((each) => each.name),
+    notes,
+  };
+  if (args.dry_run === true) return shown;
+  dialler.check(String(tool.httpImpl?.request.urlTemplate).split('$')[0] ?? '');
+  await store(call.actor, { slug: args.bundle, displayName: args.bundle }, [tool], 'fail');
+  for (const { name, value } of found) {
+    if (value === undefined) continue;
+    if (value.length >= 8) await secrets.set(name, value, [host]);
+    else notes.push(`${name} is shorter than 8 characters and was not kept. Set it with: oubliette secret set ${name}`);
+  }
+  return shown;
+}
