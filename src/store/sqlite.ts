@@ -102,6 +102,8 @@ export class Database {
         continue;
       }
       for (const settle of settled) settle();
+      // Where several write at once, their next writes shall share the next commit as well.
+      if (group.length > 1) await new Promise(setImmediate);
     }
   }
 
