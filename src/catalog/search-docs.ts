@@ -6,8 +6,6 @@ const enabled = 2;
 /** What is kept of every document besides its words, one column each. Numbers are given out in order. */
 export class DocTable {
   ids: string[] = [];
-  /** Text of the slug, as substrings are looked for. */
-  slugs: string[] = [];
   bundleSlugs: string[] = [];
   modified = new Float64Array(1024);
   /** Two halves each: of the stamp, and of the text. */
@@ -24,7 +22,6 @@ export class DocTable {
     const table = new DocTable();
     const room = Math.max(1024, columns.ids.length);
     table.ids = columns.ids;
-    table.slugs = columns.slugs;
     table.bundleSlugs = columns.bundleSlugs;
     table.modified = larger(columns.modified, new Float64Array(room));
     table.stamps = larger(columns.stamps, new Uint32Array(room * 2));
@@ -69,7 +66,6 @@ export class DocTable {
     const doc = this.ids.length;
     if (doc >= this.flags.length) this.#grow();
     this.ids.push(row.id);
-    this.slugs.push(row.slug);
     this.modified[doc] = row.modifiedMs;
     this.stamps.set(row.stamp, doc * 2);
     this.texts.set(row.text, doc * 2);
@@ -120,7 +116,6 @@ export class DocTable {
   row(doc: number): DocRow {
     return {
       id: this.ids[doc] as string,
-      slug: this.slugs[doc] as string,
       bundleSlug: this.bundleSlugs[this.bundles[doc] as number] as string,
       modifiedMs: this.modified[doc] as number,
       stamp: [this.stamps[doc * 2] as number, this.stamps[doc * 2 + 1] as number],
@@ -150,7 +145,6 @@ export class DocTable {
 
 export interface SavedDocs {
   ids: string[];
-  slugs: string[];
   bundleSlugs: string[];
   modified: Float64Array<ArrayBuffer>;
   stamps: Uint32Array<ArrayBuffer>;
@@ -169,7 +163,6 @@ export type Hash = readonly [number, number];
 
 export interface DocRow {
   id: string;
-  slug: string;
   bundleSlug: string;
   modifiedMs: number;
   stamp: Hash;

@@ -7,7 +7,7 @@ import { DocTable } from './search-docs.ts';
 import type { SearchMemory } from './search-memory.ts';
 
 /** Written into the file; another number means: made by another version, build again. */
-const layout = 1;
+const layout = 2;
 
 /** A change since the base was saved; without a document it was removed. */
 export interface Change {
@@ -111,7 +111,6 @@ function encode(docs: DocTable, base: Base): Map<string, Uint8Array> {
   numbers('layout', Uint32Array.of(layout, docs.size, base.words.length));
   text('words', base.words);
   text('ids', docs.ids);
-  text('slugs', docs.slugs);
   text('bundleSlugs', docs.bundleSlugs);
   numbers('offsets', base.offsets);
   numbers('postings', base.postings);
@@ -142,7 +141,6 @@ function decode(parts: Map<string, Uint8Array>): { docs: DocTable; base: Base } 
   };
   const docs = DocTable.restore({
     ids: texts('ids', size),
-    slugs: texts('slugs', size),
     bundleSlugs: texts('bundleSlugs', size),
     modified: numbers('modified', Float64Array),
     stamps: numbers('stamps', Uint32Array),
@@ -150,12 +148,7 @@ function decode(parts: Map<string, Uint8Array>): { docs: DocTable; base: Base } 
     flags: numbers('flags', Uint8Array),
     bundles: numbers('bundles', Uint32Array),
   });
-  if (
-    docs.size !== size ||
-    docs.slugs.length !== size ||
-    base.words.length !== wordCount ||
-    base.offsets.length !== wordCount + 1
-  )
+  if (docs.size !== size || base.words.length !== wordCount || base.offsets.length !== wordCount + 1)
     throw new Error('its parts do not fit together');
   return { docs, base };
 }

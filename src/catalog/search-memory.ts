@@ -2,8 +2,10 @@ import { fields, tiers, type RankedHit, type SearchDoc, type SearchHit, type Sea
 import { docOf, emptyBase, Growing, lowerBound, mergeBase, packPosting, type Base } from './search-base.ts';
 import { Ranker } from './search-rank.ts';
 import { DocTable, stampHash, textHash, type Hash } from './search-docs.ts';
-import { allowedEdits, isWithin, lengthOf, normal, signature, tokensOf, wordPlaces } from './search-words.ts';
+import { forHolding, forLike, joinedOf, shapesOf } from './search-shapes.ts';
+import { allowedEdits, isWithin, tokensOf, wordPlaces } from './search-words.ts';
 
+const inSlug = 0b000001;
 const inNames = 0b000011;
 const anywhere = 0b011111;
 const prefix = 3;
@@ -17,10 +19,9 @@ export class SearchMemory {
   growing = new Growing();
   /** Documents up to here are in the base, in order of recency. */
   inBase = 0;
-  #baseShapes: Shapes = { lengths: new Uint8Array(0), signatures: new Uint32Array(0) };
+  #shapes = shapesOf([]);
+  #slugWords = joinedOf(emptyBase(), inSlug);
   readonly #ranker = new Ranker(this);
-  #slugText = '';
-  #slugEnds = new Uint32Array(0);
 
   put(doc: SearchDoc): void {
     const stamp = stampHash(doc.id, doc.stamp);
@@ -35,7 +36,6 @@ export class SearchMemory {
     const modifiedMs = Date.parse(doc.modifiedAt) || 0;
     const number = this.docs.add({
       id,
-      slug: normal(doc.slug),
       bundleSlug,
       modifiedMs,
       stamp,
@@ -82,11 +82,8 @@ export class SearchMemory {
     this.growing = new Growing();
     this.inBase = docs.size;
     this.#ranker.forget();
-    this.#baseShapes = shapesOf(base.words);
-    this.#slugText = `${docs.slugs.join('\n')}\n`;
-    this.#slugEnds = new Uint32Array(docs.size);
-    let end = 0;
-    docs.slugs.forEach((slug, doc) => (this.#slugEnds[doc] = end += slug.length + 1));
+    this.#shapes = shapesOf(base.words);
+    this.#slugWords = joinedOf(base, inSlug);
   }
 
   query(text: string, options: SearchOptions = {}): SearchHit[] {
@@ -156,40 +153,21 @@ export class SearchMemory {
   /** Visits all words within the given number of edits. */
   forSimilar(token: string, edits: number, inBase: (index: number) => void, inGrowing: (id: number) => void): void {
     if (edits === 0) return;
-    const length = lengthOf(token);
-    const bits = signature(token);
-    const { lengths, signatures } = this.#baseShapes;
-    for (let at = 0; at < lengths.length; at++) {
-      const apart = (lengths[at] as number) - length;
-      if (apart > edits || -apart > edits || bitCount((signatures[at] as number) ^ bits) > 2 * edits) continue;
-      if (isWithin(token, this.base.words[at] as string, edits)) inBase(at);
-    }
+    const { words } = this.base;
+    forLike(this.#shapes, token, edits, (at) => {
+      if (isWithin(token, words[at] as string, edits)) inBase(at);
+    });
     this.growing.words.forEach((each, id) => {
       if (Math.abs(each.length - token.length) <= edits * 2 && isWithin(token, each, edits)) inGrowing(id);
     });
   }
 
+  /** A token holds no dash, so a slug that holds it holds it inside one word. */
   #noteSlugs(token: string, found: Matches): void {
-    const text = this.#slugText;
-    let doc = 0;
-    for (let at = text.indexOf(token); at >= 0; at = text.indexOf(token, this.#slugEnds[doc] as number)) {
-      doc = this.#docAt(at, doc);
-      note(found, packPosting(doc, 1), fuzzy, anywhere);
-    }
-    for (let each = this.inBase; each < this.docs.size; each++)
-      if (this.docs.slugs[each]?.includes(token)) note(found, packPosting(each, 1), fuzzy, anywhere);
-  }
-
-  /** The document whose slug covers this place of the joined text. */
-  #docAt(place: number, from: number): number {
-    let low = from;
-    let high = this.#slugEnds.length - 1;
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if ((this.#slugEnds[middle] as number) <= place) low = middle + 1;
-      else high = middle;
-    }
-    return low;
+    forHolding(this.#slugWords, token, (at) => this.#noteBase(found, at, fuzzy, inSlug));
+    this.growing.words.forEach((each, id) => {
+      if (each.includes(token)) this.growing.forEach(id, (posting) => note(found, posting, fuzzy, inSlug));
+    });
   }
 
   /** Documents that may be shown under these options. */
@@ -248,15 +226,6 @@ interface Matches {
   fields: Uint8Array;
 }
 
-interface Shapes {
-  lengths: Uint8Array;
-  signatures: Uint32Array;
-}
-
-function shapesOf(words: readonly string[]): Shapes {
-  return { lengths: Uint8Array.from(words, lengthOf), signatures: Uint32Array.from(words, signature) };
-}
-
 function note(found: Matches, posting: number, tier: number, mask: number): void {
   const bits = posting & mask;
   if (bits === 0) return;
@@ -267,10 +236,4 @@ function note(found: Matches, posting: number, tier: number, mask: number): void
   if (known === tier && (found.fields[doc] as number) <= field) return;
   found.tiers[doc] = tier;
   found.fields[doc] = field;
-}
-
-function bitCount(bits: number): number {
-  let n = bits - ((bits >>> 1) & 0x55555555);
-  n = (n & 0x33333333) + ((n >>> 2) & 0x33333333);
-  return Math.imul((n + (n >>> 4)) & 0x0f0f0f0f, 0x01010101) >>> 24;
 }
