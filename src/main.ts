@@ -317,10 +317,10 @@ async function build(options: ServerOptions, closers: (() => Promise<void> | voi
     }),
   );
 
-  const reaping = setInterval(() => void catalog.reap().catch(() => {}), reapEveryMs);
+  const reaping = setInterval(() => void catalog.writer.reap().catch(() => {}), reapEveryMs);
   reaping.unref();
   closers.push(() => clearInterval(reaping));
-  await catalog.reap();
+  await catalog.writer.reap();
 
   // Whoever can read the home is on this machine: the command line, which may change what runs here.
   const cliProof = keyFor('cli').toString('hex');

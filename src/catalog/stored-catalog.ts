@@ -4,7 +4,7 @@ import { parseUuid7, type Tool } from '../schema/index.ts';
 import { ProcessLock, syncFolder, type Database } from '../store/index.ts';
 import { openCatalogCache, type CatalogCache } from './catalog-cache.ts';
 import { FolderWatch } from './folder-watch.ts';
-import { bundlePath, parseTool, type ToolFile } from './stored-files.ts';
+import { bundleFileName, bundlePath, parseTool, type ToolFile } from './stored-files.ts';
 import { StoredRecords, summarise, wholeOf, type Change, type FileStamp } from './stored-records.ts';
 import type { ToolSummary } from './tool-summary.ts';
 
@@ -39,6 +39,7 @@ export const switchesPath = 'switches';
 const keptTools = 4096;
 const readAtOnce = 32;
 const lookEveryMs = 1500;
+const strayMs = 3600_000;
 
 /** The catalog's files: loaded once, kept true while we and others change them. */
 export class StoredCatalog {
@@ -137,6 +138,8 @@ export class StoredCatalog {
       try {
         const value = await operation.apply();
         for (const path of operation.paths) folders.add(dirname(path));
+        // A new bundle is a new entry of the catalog's folder itself.
+        if (operation.paths.some((path) => path.endsWith(`/${bundleFileName}`))) folders.add('.');
         settle.push(() => resolve(value));
       } catch (error) {
         settle.push(() => reject(error));
@@ -222,8 +225,19 @@ export class StoredCatalog {
     this.#cache.remove([...cached.keys()]);
     await inTurns(unread, (path) => this.#lookAt(path));
     this.#inBackground(() => this.#lookThrough());
+    this.#inBackground(() => this.#sweep());
     this.#looking = setInterval(() => this.#inBackground(() => this.#lookAround()), lookEveryMs);
     this.#looking.unref();
+  }
+
+  /** What writers that were killed left behind; younger ones may belong to a writer that still runs. */
+  async #sweep(): Promise<void> {
+    for (const name of await readdir(this.#options.folder)) {
+      if (!name.endsWith('.tmp')) continue;
+      const path = join(this.#options.folder, name);
+      const info = await stat(path).catch(() => undefined);
+      if (info && Date.now() - info.mtimeMs > strayMs) await rm(path, { force: true });
+    }
   }
 
   async #folders(): Promise<string[]> {

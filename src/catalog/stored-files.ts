@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { Type, type Static } from 'typebox';
-import { BundleBody, check, parseUuid7, ToolBody } from '../schema/index.ts';
+import { BundleBody, check, parseUuid7, ToolBody, type Bundle } from '../schema/index.ts';
 
 export const schemaVersion = 1;
 
@@ -72,3 +72,5 @@ export function parseTool(text: string, path: string, bundleID: string): ToolFil
 }
 
 export const toText = (value: object): string => `${JSON.stringify(value, null, 2)}\n`;
+
+export const toBundle = (file: BundleFile): Bundle => ({ ...file, isBuiltIn: false, isManaged: false, kind: 'stored' });

@@ -126,6 +126,12 @@ export class StoredRecords {
     return this.#ofBundle.get(bundleID)?.size ?? 0;
   }
 
+  /** Tool files in a bundle's folder, damaged ones included. */
+  filesIn(bundleID: string): number {
+    const damaged = [...this.corrupt.keys()].filter((path) => path.startsWith(`${bundleID}/`));
+    return this.countOf(bundleID) + damaged.length;
+  }
+
   get toolCount(): number {
     return this.#byPath.size;
   }

@@ -80,20 +80,20 @@ export function catalogGate(catalog: Catalog, views: ToolViews, sources: Sources
       checkBundleBody(checked);
       if (!reachesBundle(actor, checked.slug))
         throw fail('scope.denied', { message: `This token does not reach a bundle with the slug ${checked.slug}.` });
-      return catalog.putBundle(id, checked);
+      return catalog.writer.putBundle(id, checked);
     },
 
     async patchBundle(actor, rawId, body) {
       demandCatalogAdmin(actor, 'Changing a bundle');
       const bundle = await bundleOf(actor, rawId);
-      return catalog.switchBundle(bundle.id, readSwitch(bundle, body));
+      return catalog.writer.switchBundle(bundle.id, readSwitch(bundle, body));
     },
 
     async deleteBundle(actor, rawId) {
       demandCatalogAdmin(actor, 'Deleting a bundle');
       const bundle = await bundleOf(actor, rawId);
       demandStored(bundle);
-      await catalog.deleteBundle(bundle.id);
+      await catalog.writer.deleteBundle(bundle.id);
     },
 
     async putTool(actor, key, raw) {
@@ -105,7 +105,7 @@ export function catalogGate(catalog: Catalog, views: ToolViews, sources: Sources
       const source = sources[body.type === 'go' ? 'function' : body.type];
       if (!source) throw fail('type.unsupported', { type: body.type });
       await source.check({ ...body, ...key, bundleID: bundle.id } as Tool);
-      await catalog.createTool(bundle.id, key.slug, key.version, body);
+      await catalog.writer.createTool(bundle.id, key.slug, key.version, body);
       return view(bundle, key);
     },
 
@@ -114,7 +114,7 @@ export function catalogGate(catalog: Catalog, views: ToolViews, sources: Sources
       const bundle = await bundleOf(actor, key.bundleID);
       await view(bundle, key);
       const isEnabled = readSwitch(bundle, body);
-      await catalog.switchTool(bundle.id, key.slug, key.version, isEnabled);
+      await catalog.writer.switchTool(bundle.id, key.slug, key.version, isEnabled);
       return view(bundle, key);
     },
 
@@ -125,7 +125,7 @@ export function catalogGate(catalog: Catalog, views: ToolViews, sources: Sources
         await view(bundle, key);
         demandStored(bundle);
       }
-      await catalog.deleteTool(bundle.id, key.slug, key.version);
+      await catalog.writer.deleteTool(bundle.id, key.slug, key.version);
     },
 
     async getTool(actor, key) {

@@ -27,7 +27,7 @@ await Promise.all(
       argSchema: {},
     };
     try {
-      await catalog.createTool(bundleID, `name-${n}`, 'v1', body);
+      await catalog.writer.createTool(bundleID, `name-${n}`, 'v1', body);
       process.stdout.write(`won name-${n}\n`);
     } catch (error) {
       process.stdout.write(
