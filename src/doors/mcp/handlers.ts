@@ -87,9 +87,11 @@ export function handlers({ gate, menus, resources, log }: HandlersDeps): Handler
       if (upstream) {
         if (!offers(upstream.capabilities, method)) throw new RpcError(-32601, 'Method not found');
         if (speaksDirectly(exchange)) return upstream.ask(method, params, { signal: exchange.signal, client: clientOf(exchange) });
-        return rounds.serve(exchange, (_live, signal, ask) =>
-          upstream.ask(method, params, { signal, onClientRequest: (wanted, details) => ask(wanted, details, signal), client: clientOf(exchange) }),
-        );
+        return rounds.serve(exchange, async (_live, signal, ask) => {
+          const onClientRequest = (wanted: string, details: unknown): Promise<unknown> => ask(wanted, details, signal);
+          const answer = await upstream.ask(method, params, { signal, onClientRequest, client: clientOf(exchange) });
+          return exchange.era === 'legacy' ? withoutNewer(answer) : answer;
+        });
       }
       return resources.serve(exchange, method, params);
   };
@@ -115,6 +117,12 @@ export function handlers({ gate, menus, resources, log }: HandlersDeps): Handler
 
 const mayAsk = ({ clientCapabilities: can }: Exchange): boolean =>
   can['elicitation'] !== undefined || can['sampling'] !== undefined || can['roots'] !== undefined;
+
+/** An answer of a 2026 server without what the 2025 era does not know. */
+function withoutNewer({ ttlMs: _, cacheScope: __, _meta, ...rest }: JsonObject): JsonObject {
+  const { 'io.modelcontextprotocol/serverInfo': ___, ...meta } = (_meta ?? {}) as JsonObject;
+  return Object.keys(meta).length > 0 ? { ...rest, _meta: meta } : rest;
+}
 
 /** What a client mirrors in headers must be what it sends. */
 function demandMirrored(tool: Listed, args: unknown, header: (name: string) => string | undefined): void {

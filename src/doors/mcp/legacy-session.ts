@@ -60,6 +60,11 @@ export class LegacySession implements Transport {
     return this.#posts.size > 0 || this.#running.size > 0 || (this.standalone?.isOpen ?? false);
   }
 
+  /** True while a request of this id waits for its answer: another one could not be told apart from it. */
+  isUsed(id: RequestId | undefined): boolean {
+    return id !== undefined && this.#posts.has(id);
+  }
+
   async start(): Promise<void> {}
 
   /** Takes the messages of one POST; the answers of its requests share `outlet`. */

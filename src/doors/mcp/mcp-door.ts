@@ -144,6 +144,8 @@ export async function mcpDoor(app: FastifyInstance, deps: McpDoorDeps): Promise<
       const odd = versionProblem(seen);
       if (odd) return refuse(seen, 400, -32000, odd);
     }
+    if (messages.some((each) => isRequest(each) && known?.isUsed(each.id)))
+      return refuse(seen, 400, -32600, 'Invalid Request: this request id is still waiting for its answer');
     const isSimple = !isOpening && messages.every((each) => isRequest(each) && isHot(each));
     const session = known ?? (isSimple ? sessions.passing(seen.actor, seen.menu) : await sessions.open(seen.actor, seen.menu, isOpening));
     const withId = session.sessionId === undefined ? seen.headers : { ...seen.headers, 'mcp-session-id': session.sessionId };

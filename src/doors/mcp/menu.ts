@@ -44,8 +44,9 @@ export class Menus {
   /** Throws bundle.not_found for a bundle that the actor cannot see. */
   async demand(actor: Actor, menu: Menu): Promise<void> {
     if (menu.kind !== 'bundle') return;
-    const isInReach = !actor.bundles || actor.bundles.includes(menu.slug);
-    if (isInReach && this.upstream(menu)) return;
+    const upstream = this.upstream(menu);
+    const isInReach = !actor.bundles || actor.bundles.includes(upstream?.slug ?? menu.slug);
+    if (isInReach && upstream) return;
     // `ot_result` is on every menu and proves nothing.
     if (isInReach) for (const { view } of (await this.tools(actor, menu)).values()) if (view.bundleSlug === menu.slug) return;
     throw fail('bundle.not_found', { ref: menu.slug });
