@@ -119,10 +119,14 @@ const mayAsk = ({ clientCapabilities: can }: Exchange): boolean =>
   can['elicitation'] !== undefined || can['sampling'] !== undefined || can['roots'] !== undefined;
 
 /** An answer of a 2026 server without what the 2025 era does not know. */
-function withoutNewer({ ttlMs: _, cacheScope: __, _meta, ...rest }: JsonObject): JsonObject {
-  const { 'io.modelcontextprotocol/serverInfo': ___, ...meta } = (_meta ?? {}) as JsonObject;
-  return Object.keys(meta).length > 0 ? { ...rest, _meta: meta } : rest;
+function withoutNewer(answer: JsonObject): JsonObject {
+  const older = without(answer, ['ttlMs', 'cacheScope', '_meta']);
+  const meta = without((answer['_meta'] ?? {}) as JsonObject, ['io.modelcontextprotocol/serverInfo']);
+  return Object.keys(meta).length > 0 ? { ...older, _meta: meta } : older;
 }
+
+const without = (value: JsonObject, keys: readonly string[]): JsonObject =>
+  Object.fromEntries(Object.entries(value).filter(([key]) => !keys.includes(key)));
 
 /** What a client mirrors in headers must be what it sends. */
 function demandMirrored(tool: Listed, args: unknown, header: (name: string) => string | undefined): void {
