@@ -1,4 +1,5 @@
 import { spawn, type ChildProcess } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { setPriority } from 'node:os';
 import type { Socket } from 'node:net';
@@ -26,6 +27,9 @@ const slowAfterMs = 200;
 const watchEveryMs = 20;
 const pageBytes = 4096;
 
+/** Where the system can do it, the kernel ends a child whose parent was killed, also in the middle of a program. */
+const diesWithParent = existsSync('/usr/bin/setpriv') ? ['/usr/bin/setpriv', '--pdeathsig', 'KILL'] : [];
+
 /** One forked process that runs programs, one message at a time, and can be killed at any moment. */
 export class Child {
   readonly #process: ChildProcess;
@@ -49,7 +53,8 @@ export class Child {
       '--allow-addons',
       '--allow-fs-read=*',
     ];
-    this.#process = spawn(process.execPath, [...flags, childPath], {
+    const [command, ...args] = [...diesWithParent, process.execPath, ...flags, childPath];
+    this.#process = spawn(command!, args, {
       stdio: ['ignore', 'ignore', 'ignore', 'pipe'],
       env: {},
       cwd: '/',

@@ -131,7 +131,7 @@ class RunningProgram {
       Object.fromEntries(Object.entries(this.#request.inputs).map(([name, value]) => [name, jsonText(value)]));
     // Our own watch decides on time; the interpreter's clock also counts waiting and is only a second line.
     const limits = {
-      maxDurationSecs: (timeoutMs / 1000) * 2 + 10,
+      maxDurationSecs: timeoutMs / 1000 + 10,
       maxMemory: maxMemoryMb * 1024 * 1024,
       maxRecursionDepth: maxRecursion,
     };
