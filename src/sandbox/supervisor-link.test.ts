@@ -34,7 +34,12 @@ function supervise(t: TestContext, { mcp, spool }: Place, env: Record<string, st
   });
   children.add(child);
   child.on('exit', () => children.delete(child));
-  t.after(() => child.kill('SIGKILL'));
+  // Killed outright it could not end its agent, and no sandbox is around to do so.
+  t.after(async () => {
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    child.kill('SIGTERM');
+    await once(child, 'exit');
+  });
   return child;
 }
 
