@@ -5,7 +5,7 @@ import { existsSync } from 'node:fs';
 const needed = {
   curl: '/usr/bin/curl',
   chromium: '/usr/bin/chromium',
-  'docker.io': '/usr/bin/dockerd',
+  'docker.io': '/usr/sbin/dockerd',
   podman: '/usr/bin/podman',
   runc: '/usr/sbin/runc',
   bubblewrap: '/usr/bin/bwrap',
