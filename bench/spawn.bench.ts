@@ -6,7 +6,8 @@ import { canRun, startEngine } from '../test/kit/engines.ts';
 import { startTestServer, type TestServer } from '../test/support/running-server.ts';
 import { interleave, type Row } from './measure.ts';
 
-export const about = 'message to first agent output: embedded agent, cold and warm, against a cold docker run of the same image';
+export const about =
+  'message to first agent output: embedded agent, cold and warm, against a cold docker run of the same image';
 
 const rounds = 5;
 const run = promisify(execFile);
@@ -73,22 +74,34 @@ async function call(server: TestServer, name: string, args: object): Promise<any
   return answer.value;
 }
 
-async function firstOutput(server: TestServer, project_id: string, isGranted: boolean, workspace_id?: string): Promise<number> {
+async function firstOutput(
+  server: TestServer,
+  project_id: string,
+  isGranted: boolean,
+  workspace_id?: string,
+): Promise<number> {
   const started = performance.now();
   const grant = isGranted ? { grant: { scope: 'read' } } : {};
-  const { session_id } = await call(server, 'session_spawn', { project_id, message: '2 * 3', ...grant, ...(workspace_id && { workspace_id }) });
+  const { session_id } = await call(server, 'session_spawn', {
+    project_id,
+    message: '2 * 3',
+    ...grant,
+    ...(workspace_id && { workspace_id }),
+  });
   const response = await server.fetch(`/sessions/${session_id}/events`, { headers: { accept: 'text/event-stream' } });
   const seen = Promise.withResolvers<number>();
   const parser = createParser({
     onEvent(event) {
       const data = JSON.parse(event.data);
       if (event.event === 'message' && data.role === 'agent') seen.resolve(performance.now() - started);
-      if (event.event === 'error' || (event.event === 'status' && data.status === 'failed')) seen.reject(new Error(event.data));
+      if (event.event === 'error' || (event.event === 'status' && data.status === 'failed'))
+        seen.reject(new Error(event.data));
     },
   });
   const reader = response.body!.getReader();
   void (async () => {
-    for (let part = await reader.read(); !part.done; part = await reader.read()) parser.feed(Buffer.from(part.value).toString());
+    for (let part = await reader.read(); !part.done; part = await reader.read())
+      parser.feed(Buffer.from(part.value).toString());
   })().catch(() => {});
   const taken = await seen.promise;
   await reader.cancel();

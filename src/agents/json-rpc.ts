@@ -1,4 +1,4 @@
-import { isObject } from '../schema/index.ts';
+import { isObject } from '../schema/json.ts';
 
 export type RpcId = string | number;
 export type Incoming =

@@ -1,89 +1,89 @@
 import type { McpServer } from '@agentclientprotocol/sdk';
-import { Client } from '@modelcontextprotocol/client';
-import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import { list as objects, text } from '../json-rpc.ts';
+import { connectMcp, type McpConnection } from './mcp-connection.ts';
 import type { ToolAnswer } from './program-port.ts';
 
-/** Whoever answers has a deadline of its own; ours must never be the first to pass. */
-const callTimeoutMs = 24 * 3600_000;
+const maxPages = 100;
 
 /** The tools of the MCP servers that a session was given. */
 export interface McpTools {
   /** Name to argument schema, over all servers; the first server wins a name. */
   list(): Promise<Map<string, unknown>>;
+  /** Waits as long as the server takes: whoever answers has a deadline, and ours must never be the first to pass. */
   call(name: string, args: Record<string, unknown>, signal: AbortSignal): Promise<ToolAnswer>;
   close(): Promise<void>;
 }
 
 /** Starts the servers at once and in parallel; one that does not come up is named on stderr and left out. */
 export function mcpTools(servers: McpServer[]): McpTools {
-  const clients = servers.flatMap((server) => ('command' in server ? [connect(server)] : []));
-  const owners = new Map<string, Client>();
-
-  const list: McpTools['list'] = async () => {
-    const found = new Map<string, unknown>();
-    for (const client of await Promise.all(clients)) {
-      if (!client) continue;
-      const { tools } = await client.listTools().catch(() => ({ tools: [] }));
-      for (const tool of tools) {
-        const name = tool.name.replaceAll('-', '_');
-        if (found.has(name)) continue;
-        found.set(name, tool.inputSchema);
-        owners.set(name, client);
-        realNames.set(name, tool.name);
-      }
-    }
-    return found;
-  };
+  const connections = servers.flatMap((server) => ('command' in server ? [connect(server)] : []));
   // A dash cannot be part of a function's name in a program.
-  const realNames = new Map<string, string>();
+  const owners = new Map<string, { connection: McpConnection; name: string }>();
 
   return {
-    list,
+    async list() {
+      const found = new Map<string, unknown>();
+      for (const connection of await Promise.all(connections)) {
+        if (!connection) continue;
+        for (const tool of await toolsOf(connection)) {
+          const own = text(tool['name']) ?? '';
+          const name = own.replaceAll('-', '_');
+          if (found.has(name)) continue;
+          found.set(name, tool['inputSchema'] ?? {});
+          owners.set(name, { connection, name: own });
+        }
+      }
+      return found;
+    },
     async call(name, args, signal) {
-      const client = owners.get(name);
-      if (!client) return { error: `there is no tool ${name}` };
+      const owner = owners.get(name);
+      if (!owner) return { error: `there is no tool ${name}` };
       try {
-        const result = await client.callTool(
-          { name: realNames.get(name) ?? name, arguments: args },
-          { signal, timeout: callTimeoutMs },
-        );
-        const blocks = Array.isArray(result.content) ? result.content : [];
-        const text = blocks.map((block) => (block.type === 'text' ? block.text : '')).join('\n');
-        if (result.isError) return { error: text || 'the tool failed without a word' };
-        return { value: blocks.every((block) => block.type === 'text') ? parsed(text) : blocks };
+        return answerOf(await owner.connection.request('tools/call', { name: owner.name, arguments: args }, signal));
       } catch (error) {
         if (signal.aborted) throw error;
         return { error: (error as Error).message };
       }
     },
     async close() {
-      for (const client of await Promise.all(clients)) await client?.close().catch(() => {});
+      for (const connection of await Promise.all(connections)) connection?.close();
     },
   };
 }
 
-async function connect(server: Extract<McpServer, { command: string }>): Promise<Client | undefined> {
-  const { name, command, args, env } = server;
-  const client = new Client({ name: 'oubliette-embedded-agent', version: '1' });
+async function toolsOf(connection: McpConnection): Promise<Record<string, unknown>[]> {
+  const tools: Record<string, unknown>[] = [];
+  let cursor: string | undefined;
+  for (let page = 0; page < maxPages; page++) {
+    const answer = await connection.request('tools/list', cursor === undefined ? {} : { cursor }).catch(() => ({}));
+    tools.push(...objects((answer as Record<string, unknown>)['tools']));
+    cursor = text((answer as Record<string, unknown>)['nextCursor']);
+    if (cursor === undefined) break;
+  }
+  return tools;
+}
+
+function answerOf(result: Record<string, unknown>): ToolAnswer {
+  const blocks = objects(result['content']);
+  const said = blocks.map((block) => (block['type'] === 'text' ? (text(block['text']) ?? '') : '')).join('\n');
+  if (result['isError'] === true) return { error: said || 'the tool failed without a word' };
+  return { value: blocks.every((block) => block['type'] === 'text') ? parsed(said) : blocks };
+}
+
+async function connect(server: Extract<McpServer, { command: string }>): Promise<McpConnection | undefined> {
+  const variables = Object.fromEntries(server.env.map(({ name, value }) => [name, value]));
   try {
-    const variables = Object.fromEntries(env.map((each) => [each.name, each.value]));
-    await client.connect(
-      new StdioClientTransport({ command, args, env: { ...inherited(), ...variables }, stderr: 'inherit' }),
-    );
-    return client;
+    return await connectMcp(server.command, server.args, { ...process.env, ...variables });
   } catch (error) {
-    process.stderr.write(`MCP server ${name} does not start: ${(error as Error).message}\n`);
+    process.stderr.write(`MCP server ${server.name} does not start: ${(error as Error).message}\n`);
     return undefined;
   }
 }
 
-const inherited = (): Record<string, string> =>
-  Object.fromEntries(Object.entries(process.env).filter((entry): entry is [string, string] => entry[1] !== undefined));
-
-function parsed(text: string): unknown {
+function parsed(said: string): unknown {
   try {
-    return JSON.parse(text);
+    return JSON.parse(said);
   } catch {
-    return text;
+    return said;
   }
 }
