@@ -7,7 +7,7 @@ import { Readable } from 'node:stream';
 import { ensureAdminToken, signIns, tokens, tokenTools } from './auth/index.ts';
 import { Catalog, catalogSearch, pageTokens } from './catalog/index.ts';
 import { openConfig, settingsTools } from './config/index.ts';
-import { mcpDoor } from './doors/mcp/index.ts';
+import { logFeed, mcpDoor } from './doors/mcp/index.ts';
 import { egressDoor, modelDoor } from './doors/model/index.ts';
 import {
   bearerOf,
@@ -365,6 +365,7 @@ async function build(options: ServerOptions, closers: (() => Promise<void> | voi
     isOwn: (slug) => ownBundles.has(slug),
     version,
     log: observe.log,
+    feed: logFeed({ sessions: agentSessions, log, presence: present }),
   });
   await places.tidy();
   await agentSessions.start();

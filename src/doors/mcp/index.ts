@@ -2,3 +2,4 @@
 export { mcpDoor, type McpDoorDeps } from './mcp-door.ts';
 export type { SessionFeed } from './session-feed.ts';
 export { serveStdio, type StdioOptions } from './stdio.ts';
+export { logFeed, type LogFeedDeps } from './log-feed.ts';

@@ -39,6 +39,8 @@ interface Visit {
   method: string;
   given: IncomingHttpHeaders;
   response: ServerResponse;
+  /** True while the token still counts. */
+  isWelcome(): Promise<boolean>;
   /** Headers that hooks have set (CORS). */
   headers: OutgoingHttpHeaders;
   body: string;
@@ -46,6 +48,7 @@ interface Visit {
 
 const mostInBatch = 100;
 const menuPauseMs = 50;
+const welcomeMs = 1000;
 
 /** MCP over streamable HTTP, both eras on each of `/mcp`, `/mcp/run` and `/mcp/b/{bundle}`. */
 export async function mcpDoor(app: FastifyInstance, deps: McpDoorDeps): Promise<void> {
@@ -78,7 +81,15 @@ export async function mcpDoor(app: FastifyInstance, deps: McpDoorDeps): Promise<
     const { method, url, headers: given } = request;
     const body = typeof request.body === 'string' ? request.body : '';
     try {
-      await route({ actor, menu, url, method, given, response: reply.raw, headers, body });
+      const isWelcome = async (): Promise<boolean> => {
+        try {
+          await deps.authenticate(request);
+          return true;
+        } catch {
+          return false;
+        }
+      };
+      await route({ actor, menu, url, method, given, response: reply.raw, headers, body, isWelcome });
     } catch (error) {
       log.error({ err: error, path: url }, 'an MCP request broke');
       if (!reply.raw.headersSent) sendRpcError(reply.raw, 500, -32603, 'Internal server error', headers);
@@ -128,6 +139,7 @@ export async function mcpDoor(app: FastifyInstance, deps: McpDoorDeps): Promise<
     seen.response.writeHead(answer.status, { ...seen.headers, ...Object.fromEntries(answer.headers) });
     if (!answer.body) return void seen.response.end();
     seen.response.flushHeaders();
+    if (isObject(message) && message['method'] === 'subscriptions/listen') watchWelcome(seen);
     await pipeline(Readable.fromWeb(answer.body as Parameters<typeof Readable.fromWeb>[0]), seen.response).catch(() => {});
   }
 
@@ -168,6 +180,7 @@ export async function mcpDoor(app: FastifyInstance, deps: McpDoorDeps): Promise<
     const odd = versionProblem(seen);
     if (odd) return refuse(seen, 400, -32000, odd);
     if (session.standalone?.isOpen) return refuse(seen, 409, -32000, 'Conflict: Only one SSE stream is allowed per session');
+    watchWelcome(seen);
     sessions.attach(session, new Outlet(seen.response, { ...seen.headers, 'mcp-session-id': sessionId }));
   }
 
@@ -221,6 +234,12 @@ function parse(body: string): unknown {
   } catch {
     return undefined;
   }
+}
+
+/** A token that was revoked or has expired closes what it opened. */
+function watchWelcome({ response, isWelcome }: Visit): void {
+  const timer = setInterval(() => void isWelcome().then((isStill) => isStill || response.destroy()), welcomeMs);
+  response.once('close', () => clearInterval(timer));
 }
 
 const one = (header: string | string[] | undefined): string | undefined => (Array.isArray(header) ? header[0] : header);
