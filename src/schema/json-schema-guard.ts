@@ -1,5 +1,6 @@
 import { fail } from './errors.ts';
 import { isObject, type JsonSchema } from './json.ts';
+import { dialectOf, keywordsOf, type Dialect } from './json-schema-dialect.ts';
 
 const maxBytes = 256 * 1024;
 const maxDepth = 64;
@@ -22,6 +23,8 @@ const oneSchema = [
 ];
 const listOfSchemas = ['allOf', 'anyOf', 'oneOf', 'prefixItems', 'items'];
 const mapOfSchemas = ['properties', 'patternProperties', 'definitions', '$defs', 'dependentSchemas', 'dependencies'];
+const isSchemaKeyword = (key: string): boolean =>
+  oneSchema.includes(key) || listOfSchemas.includes(key) || mapOfSchemas.includes(key);
 /** Keywords whose schema looks at the same value again. */
 const inPlace = new Set(['allOf', 'anyOf', 'oneOf', 'not', 'if', 'then', 'else', 'dependentSchemas', 'dependencies']);
 
@@ -33,36 +36,27 @@ export interface Inspected {
   dialect: Dialect;
 }
 
-export type Dialect = '07' | '2019' | '2020';
-
 /**
  * Refuses schemas that would cost too much to compile or never end, and answers what compiling needs to know.
  * `at` is where the schema stands in the request, for the places of errors.
  */
-export function inspectSchema(schema: unknown, length: number, at: string, stepKeyword: string): Inspected {
+export function inspectSchema(schema: unknown, text: string, at: string, stepKeyword: string): Inspected {
   const refuse = (place: string, reason: string): Error => refusalAt(at, place, reason);
-  if (length > maxBytes) throw refuse('#', `has ${length} characters, at most ${maxBytes} are taken. Make it shorter.`);
-  const state: Walk = { schemas: 0, hasDefaults: false, edges: new Map(), stepKeyword, refuse };
+  if (text.length > maxBytes)
+    throw refuse('#', `has ${text.length} characters, at most ${maxBytes} are taken. Make it shorter.`);
+  const dialect = dialectOf(schema);
+  if (!dialect)
+    throw refuse(
+      '#/$schema',
+      'names a dialect that is not supported. Use draft-07 (leave $schema out) or https://json-schema.org/draft/2020-12/schema.',
+    );
+  const names = text.match(/"\$id"/g)?.length ?? 0;
+  const isOneResource = names === 0 || (names === 1 && isObject(schema) && Object.hasOwn(schema, '$id'));
+  const state: Walk = { schemas: 0, hasDefaults: false, edges: new Map(), stepKeyword, refuse, dialect, isOneResource };
   const counted = walk(schema, '#', 0, state) as JsonSchema;
   refuseLoops(state);
-  const dialect = dialectOf(schema, refuse);
   if (isObject(counted)) delete counted['$schema'];
   return { counted, dialect, hasDefaults: state.hasDefaults };
-}
-
-function dialectOf(schema: unknown, refuse: Walk['refuse']): Dialect {
-  const named = isObject(schema) ? schema['$schema'] : undefined;
-  if (named === undefined) return '07';
-  const known =
-    typeof named === 'string'
-      ? /^https?:\/\/json-schema\.org\/(draft-0[467]|draft\/(20\d\d)-\d\d)\/schema#?$/.exec(named)
-      : null;
-  if (known && known[2] === undefined) return '07';
-  if (known?.[2] === '2019' || known?.[2] === '2020') return known[2];
-  throw refuse(
-    '#/$schema',
-    'names a dialect that is not supported. Use draft-07 (leave $schema out) or https://json-schema.org/draft/2020-12/schema.',
-  );
 }
 
 interface Walk {
@@ -72,6 +66,8 @@ interface Walk {
   edges: Map<string, string[]>;
   stepKeyword: string;
   refuse: (place: string, reason: string) => Error;
+  dialect: Dialect;
+  isOneResource: boolean;
 }
 
 function walk(schema: unknown, at: string, depth: number, state: Walk): unknown {
@@ -81,7 +77,7 @@ function walk(schema: unknown, at: string, depth: number, state: Walk): unknown 
   if (++state.schemas > maxSubschemas) throw state.refuse(at, `has more than ${maxSubschemas} parts. Make it smaller.`);
   const copy: Record<string, unknown> = {};
   const edges: string[] = [];
-  for (const [key, value] of Object.entries(schema)) {
+  for (const [key, value] of keywordsOf(schema, state.dialect, state.isOneResource, isSchemaKeyword)) {
     const child = `${at}/${pointerStep(key)}`;
     let kept = value;
     if (Array.isArray(value) && value.length > maxBranches && listOfSchemas.includes(key))

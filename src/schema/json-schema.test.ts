@@ -73,6 +73,12 @@ describe('checking', () => {
     assert.equal((checked.value as { isAdmin?: boolean }).isAdmin, undefined);
   });
 
+  test('in draft-07 a reference stands alone, in 2020-12 its neighbours count', () => {
+    const lone = { definitions: { a: { type: 'array' } }, properties: { x: { $ref: '#/definitions/a', maxItems: 1 } } };
+    assert.equal(args(lone, { x: [1, 2] }).ok, true);
+    assert.equal(args({ $schema: 'https://json-schema.org/draft/2020-12/schema', ...lone }, { x: [1, 2] }).ok, false);
+  });
+
   test('two schemas with the same $id do not meet', () => {
     assert.equal(args({ $id: 'urn:x:y', type: 'string' }, 'a').ok, true);
     assert.equal(args({ $id: 'urn:x:y', type: 'number' }, 'a').ok, false);

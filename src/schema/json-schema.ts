@@ -6,7 +6,8 @@ import formats from 'ajv-formats';
 import { fail, type Detail } from './errors.ts';
 import { isObject } from './json.ts';
 import { explainErrors, inOneLine } from './json-schema-errors.ts';
-import { inspectSchema, type Dialect, type Inspected } from './json-schema-guard.ts';
+import type { Dialect } from './json-schema-dialect.ts';
+import { inspectSchema, type Inspected } from './json-schema-guard.ts';
 import { isPattern, safePattern } from './safe-pattern.ts';
 
 /** The answer of a check: the value with defaults filled in, or what does not fit. */
@@ -75,7 +76,7 @@ class LazySchema implements CompiledSchema {
   constructor(schema: unknown, options: CompileOptions) {
     this.#options = options;
     const at = options.at ?? '';
-    this.#inspected = inspectSchema(schema, textOf(schema, at).length, at, stepKeyword);
+    this.#inspected = inspectSchema(schema, textOf(schema, at), at, stepKeyword);
     unchecked.clear();
     const meta = metaValidator(this.#inspected.dialect);
     if (meta.validateSchema(this.#inspected.counted as AnySchema) !== true)

@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { parse } from 'yaml';
 import { peer } from '../../bench/peers.ts';
 import { startTestServer } from '../support/running-server.ts';
+import { conformJsonSchema } from './json-schema.ts';
 
 interface Suite {
   name: string;
@@ -106,6 +107,7 @@ try {
   await server.stop();
   await rm(home, { recursive: true, force: true });
 }
+if (!only || 'json-schema'.includes(only)) problems += conformJsonSchema();
 console.log(problems === 0 ? '\nConformance holds.' : `\n${problems} problems.`);
 process.exitCode = problems === 0 ? 0 : 1;
 
