@@ -30,7 +30,7 @@ export async function* sessionFrames(
   signal: AbortSignal,
 ): AsyncGenerator<Frame> {
   let cursor = after;
-  for (let misses = 0; !signal.aborted; ) {
+  for (let misses = 0; !signal.aborted;) {
     try {
       const path = `/sessions/${encodeURIComponent(sessionId)}/events?after=${cursor}`;
       const headers = { accept: 'text/event-stream' };

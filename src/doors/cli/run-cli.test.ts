@@ -24,7 +24,7 @@ async function run(...args: string[]): Promise<{ code: number; out: string; err:
 async function commands(path: string[] = []): Promise<string[]> {
   const help = await run(...path, '--help');
   assert.equal(help.code, 0, path.join(' '));
-  const listed = /\nCommands:\n([^]*)/.exec(help.out)?.[1] ?? '';
+  const listed = /\nCommands:\n([^]*?)(\n\n|$)/.exec(help.out)?.[1] ?? '';
   const names = [...listed.matchAll(/^ {2}([a-z]\w*)/gm)].map((match) => match[1]!).filter((name) => name !== 'help');
   const below = (await Promise.all(names.map((name) => commands([...path, name])))).flat();
   const isLeaf = path.length > 0 && /--json/.test(help.out);
@@ -33,7 +33,7 @@ async function commands(path: string[] = []): Promise<string[]> {
 
 test('every promised command is there, with --help and --json', async () => {
   const promised =
-    'serve, mcp, run, call, tools, login, client, doctor, export, import, backup, restore, chat, audit verify, pack new, ' +
+    'serve, mcp, run, call, tools, login, client, doctor, export, import, import openapi, import curl, import clients, setup, backup, restore, chat, audit verify, pack new, ' +
     'token create, token list, token revoke, token rotate, secret set, secret list, secret remove, ' +
     'server add, server list, server remove, project create, project list, project delete, ' +
     'session spawn, session message, session follow, session end';

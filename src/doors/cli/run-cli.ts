@@ -18,6 +18,8 @@ export async function runCli(
     )
     .version(programs.version, '-V, --version')
     .exitOverride()
+    // A command may have others below it (`import`): what is written behind their name belongs to them.
+    .enablePositionalOptions()
     .showHelpAfterError('(see --help)')
     .configureOutput({
       writeOut: (text) => terminal.output.write(text),

@@ -16,15 +16,28 @@ export function readDocument(client: KnownClient, text: string, file: string): R
     if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new Error('it is not an object');
     return value as Record<string, unknown>;
   } catch (error) {
-    throw new CommandFailure('config.invalid', `${file} cannot be read: ${(error as Error).message.split('\n')[0]}. Repair it, then try again.`);
+    throw new CommandFailure(
+      'config.invalid',
+      `${file} cannot be read: ${(error as Error).message.split('\n')[0]}. Repair it, then try again.`,
+    );
   }
 }
 
 /** The same text with one server set, or with `undefined` removed; comments and everything else stay. */
-export function withServer(client: KnownClient, text: string, file: string, name: string, entry: Record<string, unknown> | undefined): string {
+export function withServer(
+  client: KnownClient,
+  text: string,
+  file: string,
+  name: string,
+  entry: Record<string, unknown> | undefined,
+): string {
   const document = readDocument(client, text, file);
   const path = [...client.serversAt(document), name];
-  if (client.format === 'json') return applyEdits(text.trim() === '' ? '{}\n' : text, modify(text.trim() === '' ? '{}' : text, path, entry, { formattingOptions }));
+  if (client.format === 'json')
+    return applyEdits(
+      text.trim() === '' ? '{}\n' : text,
+      modify(text.trim() === '' ? '{}' : text, path, entry, { formattingOptions }),
+    );
   const rest = withoutTable(text, path.join('.'));
   if (!entry) return rest;
   const table = stringify(path.reduceRight<Record<string, unknown>>((inner, key) => ({ [key]: inner }), entry));
@@ -37,7 +50,10 @@ export function serversIn(client: KnownClient, text: string, file: string): Reco
   let found: unknown = document;
   for (const key of client.serversAt(document)) found = (found as Record<string, unknown> | undefined)?.[key];
   const entries = Object.entries((found ?? {}) as Record<string, unknown>);
-  return Object.fromEntries(entries.filter(([, value]) => typeof value === 'object' && value !== null)) as Record<string, Record<string, unknown>>;
+  return Object.fromEntries(entries.filter(([, value]) => typeof value === 'object' && value !== null)) as Record<
+    string,
+    Record<string, unknown>
+  >;
 }
 
 /** TOML without one table and what lies below it; the libraries that keep comments are not worth a dependency for this. */

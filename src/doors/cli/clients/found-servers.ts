@@ -51,11 +51,18 @@ function asServer(name: string, entry: Record<string, unknown>, env: NodeJS.Proc
   const hidden = (prefix: string, values: unknown): Record<string, string> | undefined => {
     const pairs = Object.entries((values ?? {}) as Record<string, unknown>);
     if (pairs.length === 0) return undefined;
-    return Object.fromEntries(pairs.map(([key, value]) => [key, hide(secrets, `${prefix}_${key}`, key, filled(value))]));
+    return Object.fromEntries(
+      pairs.map(([key, value]) => [key, hide(secrets, `${prefix}_${key}`, key, filled(value))]),
+    );
   };
-  const secretName = name.toUpperCase().replace(/[^A-Z0-9]/g, '_').replace(/^(\d)/, '_$1');
+  const secretName = name
+    .toUpperCase()
+    .replace(/[^A-Z0-9]/g, '_')
+    .replace(/^(\d)/, '_$1');
   const url = entry['httpUrl'] ?? entry['url'] ?? entry['serverUrl'];
-  const [program, ...rest] = Array.isArray(entry['command']) ? entry['command'].map(String) : [entry['command'] as string | undefined];
+  const [program, ...rest] = Array.isArray(entry['command'])
+    ? entry['command'].map(String)
+    : [entry['command'] as string | undefined];
   const config: Record<string, unknown> = {};
   if (typeof program === 'string') {
     config['command'] = filled(program);
@@ -77,17 +84,23 @@ function asServer(name: string, entry: Record<string, unknown>, env: NodeJS.Proc
 function hide(secrets: Record<string, string>, name: string, key: string, value: string): string {
   const [, scheme = '', bare = value] = /^((?:Bearer|Basic|Token) )(.+)$/i.exec(value) ?? [];
   if (bare.length < 8 || !looksSecret.test(key)) return value.replaceAll('${', '$${');
-  const safe = name.toUpperCase().replace(/[^A-Z0-9_]/g, '_').slice(0, 120);
+  const safe = name
+    .toUpperCase()
+    .replace(/[^A-Z0-9_]/g, '_')
+    .slice(0, 120);
   secrets[safe] = bare;
   return `${scheme}\${${safe}}`;
 }
 
 /** Clients write variables as `${NAME}`, `${env:NAME}` or `$NAME`; what a client would ask for cannot be known here. */
 function fillIn(text: string, env: NodeJS.ProcessEnv, problems: string[]): string {
-  return text.replace(/\$\{(?:env:)?([A-Za-z_]\w*)(?::-([^}]*))?\}|\$\{input:([^}]+)\}/g, (whole, name: string | undefined, otherwise: string | undefined, input: string | undefined) => {
-    if (input !== undefined) problems.push(`it asks for ${input}`);
-    const value = name === undefined ? undefined : (env[name] ?? otherwise);
-    if (name !== undefined && value === undefined) problems.push(`${name} is not set`);
-    return value ?? whole;
-  });
+  return text.replace(
+    /\$\{(?:env:)?([A-Za-z_]\w*)(?::-([^}]*))?\}|\$\{input:([^}]+)\}/g,
+    (whole, name: string | undefined, otherwise: string | undefined, input: string | undefined) => {
+      if (input !== undefined) problems.push(`it asks for ${input}`);
+      const value = name === undefined ? undefined : (env[name] ?? otherwise);
+      if (name !== undefined && value === undefined) problems.push(`${name} is not set`);
+      return value ?? whole;
+    },
+  );
 }

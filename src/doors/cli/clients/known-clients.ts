@@ -49,7 +49,8 @@ function settings({ platform, env, home }: Place, ...parts: string[]): string {
   return join(env['XDG_CONFIG_HOME'] || join(home, '.config'), ...parts);
 }
 
-const dotConfig = ({ env, home }: Place, ...parts: string[]): string => join(env['XDG_CONFIG_HOME'] || join(home, '.config'), ...parts);
+const dotConfig = ({ env, home }: Place, ...parts: string[]): string =>
+  join(env['XDG_CONFIG_HOME'] || join(home, '.config'), ...parts);
 
 export const knownClients: KnownClient[] = [
   { name: 'claude-code', format: 'json', file: inHome('.claude.json'), serversAt: at('mcpServers'), entry: http },
@@ -67,7 +68,13 @@ export const knownClients: KnownClient[] = [
     serversAt: at('mcpServers'),
     entry: (target) => ({ url: target.url, headers: bearer(target) }),
   },
-  { name: 'vscode', format: 'json', file: (place) => settings(place, 'Code', 'User', 'mcp.json'), serversAt: at('servers'), entry: http },
+  {
+    name: 'vscode',
+    format: 'json',
+    file: (place) => settings(place, 'Code', 'User', 'mcp.json'),
+    serversAt: at('servers'),
+    entry: http,
+  },
   {
     name: 'codex',
     format: 'toml',
@@ -94,7 +101,8 @@ export const knownClients: KnownClient[] = [
   {
     name: 'zed',
     format: 'json',
-    file: (place) => (place.platform === 'win32' ? settings(place, 'Zed', 'settings.json') : dotConfig(place, 'zed', 'settings.json')),
+    file: (place) =>
+      place.platform === 'win32' ? settings(place, 'Zed', 'settings.json') : dotConfig(place, 'zed', 'settings.json'),
     serversAt: at('context_servers'),
     entry: (target) => ({ url: target.url, headers: bearer(target) }),
   },

@@ -31,7 +31,12 @@ export async function planSetup(client: KnownClient, place: Place, target: Targe
   const before = await readFile(file, 'utf8').catch(() => undefined);
   const after = withServer(client, before ?? '', file, ourName, client.entry(target));
   const hidden = (text: string): string => text.replace(/oub_[A-Za-z0-9_-]+/g, 'oub_...');
-  return { file, before, after, diff: createTwoFilesPatch(file, file, hidden(before ?? ''), hidden(after), '', '', { context: 2 }) };
+  return {
+    file,
+    before,
+    after,
+    diff: createTwoFilesPatch(file, file, hidden(before ?? ''), hidden(after), '', '', { context: 2 }),
+  };
 }
 
 /** Writes it, keeping what was there beside it. */

@@ -6,7 +6,8 @@ import { addCalls } from './calls.ts';
 import { addChat } from './chat.ts';
 import { addClients } from './clients.ts';
 import { addDoctor } from './doctor.ts';
-import { addExchange } from './exchange.ts';
+import { addExport } from './exports.ts';
+import { addImports } from './imports.ts';
 import { addLogin } from './login.ts';
 import { addPacks } from './packs.ts';
 import { addProjects } from './projects.ts';
@@ -40,6 +41,7 @@ export function addCommands(setting: Setting): void {
   addStats(setting);
   addAudit(setting);
   addDoctor(setting);
-  addExchange(setting);
+  addExport(setting);
+  addImports(setting);
   addBackup(setting);
 }
