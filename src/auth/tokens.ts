@@ -19,7 +19,9 @@ export interface Tokens {
   /** The actor of a token that was checked before (streams, web sign-ins); throws auth.invalid once it is over. */
   actorOf(tokenId: string, door: Door): Promise<Actor>;
   /** Makes a token that reaches no further than `asker`; the secret is answered once and never stored. */
-  mint(asker: Actor, wish: NewToken): Promise<{ secret: string; row: TokenRow }>;
+  mint(asker: Actor, wish: NewToken, secret?: string): Promise<{ secret: string; row: TokenRow }>;
+  /** A secret that is worth nothing until a token is made with it. */
+  draw(): string;
   /** A new secret for the same token; what it owns stays its own. */
   rotate(asker: Actor, id: string): Promise<{ secret: string; row: TokenRow }>;
   list(asker: Actor, after: string, limit: number): Promise<TokenRow[]>;
@@ -66,9 +68,10 @@ export function tokens(store: TokenStore): Tokens {
       return actorFrom(row, door);
     },
 
-    async mint(asker, wish) {
+    draw: newSecret,
+
+    async mint(asker, wish, secret = newSecret()) {
       const row = narrowed(asker, wish);
-      const secret = newSecret();
       await store.add(row, hashOf(secret));
       return { secret, row };
     },

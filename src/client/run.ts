@@ -58,20 +58,23 @@ export async function runClient({ socket, apiKey, version, warn }: ClientOptions
     },
   });
 
-  const settled = Promise.race([
-    Promise.all([firstDeclaration, firstDiscovery]),
-    new Promise((resolve) => setTimeout(resolve, settleMs).unref()),
-  ]);
+  // Counted from the first question: a client of the warm pool can wait long for the session it will belong to.
+  let settled: Promise<unknown> | undefined;
+  const settle = (): Promise<unknown> =>
+    (settled ??= Promise.race([
+      Promise.all([firstDeclaration, firstDiscovery]),
+      new Promise((resolve) => setTimeout(resolve, settleMs).unref()),
+    ]));
 
   const makeServer = (): Server => {
     const server = new Server({ name: 'oubliette-client', version }, { capabilities: { tools: { listChanged: true } } });
     servers.add(server);
     server.setRequestHandler('tools/list', async () => {
-      await settled;
+      await settle();
       return { tools: menu().map(({ name, description, inputSchema }) => ({ name, description, inputSchema })) } as never;
     });
     server.setRequestHandler('tools/call', async (request, context) => {
-      await settled;
+      await settle();
       const tool = menu().find((each) => each.name === request.params.name);
       if (!tool) return failed(`There is no tool ${request.params.name}.`) as never;
       return (await callTool(link, tool, request.params.arguments ?? {}, context)) as never;

@@ -31,7 +31,7 @@ export interface Lifecycle {
   runners(): Iterable<Runner>;
   places(): string[];
   /** Makes the key a session was promised; the older ones stop working. */
-  mintKey(row: Pick<SessionRow, 'id' | 'project_id' | 'key_grant'>): Promise<string | undefined>;
+  mintKey(row: Pick<SessionRow, 'id' | 'project_id' | 'key_grant'>, secret?: string): Promise<string | undefined>;
   /** Lets go of all sandboxes without ending them. */
   leave(): Promise<void>;
   onStatus(listener: (sessionId: string, status: SessionStatus) => void): () => void;
@@ -63,7 +63,7 @@ export function lifecycle(ports: SessionPorts): Lifecycle {
     entry.place = box.place.name;
     slot?.box.binding.bind(row.id);
     if (entry.stop.signal.aborted) return;
-    if (slot?.conversation) return run(entry, row, slot.conversation);
+    if (slot) return run(entry, row, slot.conversation);
     const before = row.agent_state as AgentState | null;
     const resume = before?.agentSession;
     const { state } = agent.driver.open(
@@ -134,7 +134,7 @@ export function lifecycle(ports: SessionPorts): Lifecycle {
     await box.leave();
   }
 
-  async function mintKey(row: Pick<SessionRow, 'id' | 'project_id' | 'key_grant'>): Promise<string | undefined> {
+  async function mintKey(row: Pick<SessionRow, 'id' | 'project_id' | 'key_grant'>, drawn?: string): Promise<string | undefined> {
     const grant = row.key_grant;
     await ports.tokens.revokeOfSession(row.id);
     if (!grant) return undefined;
@@ -143,6 +143,7 @@ export function lifecycle(ports: SessionPorts): Lifecycle {
       // Projects that the asker made itself lie in its reach though its own list cannot name them.
       { ...asker, ...(asker.projects && { projects: [...new Set([...asker.projects, ...grant.projects])] }) },
       { name: `key of ${row.id}`, scope: grant.scope, projects: grant.projects, ...(grant.bundles && { bundles: grant.bundles }), session: { id: row.id, projectId: row.project_id } },
+      drawn,
     );
     return secret;
   }

@@ -5,7 +5,7 @@ import { agentCommand, agentSpec, startBox, type LiveBox } from './launch.ts';
 import { binding, makePlace, removePlace } from './place.ts';
 import type { SessionPorts } from './ports.ts';
 
-const maxSlots = 2;
+const maxSlots = 3;
 const slotLifeMs = 15 * 60_000;
 const readyWithinMs = 30_000;
 
@@ -16,21 +16,21 @@ export interface SlotWish {
   agent: string;
   model: string | null;
   permissions: SessionRow['permissions'];
-  /** A granted key lies in the agent's environment: such a slot has its sandbox ready, not its agent. */
+  /** A granted key lies in the agent's environment; in a slot it is worth nothing until a session claims it. */
   hasKey: boolean;
 }
 
 export interface Slot {
   box: LiveBox;
-  /** Absent when the agent is yet to be started. */
-  conversation?: Conversation;
+  conversation: Conversation;
+  apiKey?: string;
 }
 
 /** Sandboxes that wait for a session, one per kind of session that was used before. */
 export interface Pool {
   claim(wish: SlotWish): Slot | undefined;
-  /** Gives back what was claimed in vain. */
-  unclaim(wish: SlotWish, slot: Slot): void;
+  /** Gives back what was claimed in vain; one whose key was made valid is not used again. */
+  unclaim(wish: SlotWish, slot: Slot): Promise<void>;
   /** Fills a slot of this kind in the background. */
   refill(wish: SlotWish): void;
   places(): string[];
@@ -41,6 +41,7 @@ export interface Pool {
 }
 
 export function pool(ports: SessionPorts): Pool {
+  /** The oldest first. */
   const slots = new Map<string, Slot>();
   const filling = new Map<string, Promise<void>>();
   const places = new Set<string>();
@@ -62,9 +63,10 @@ export function pool(ports: SessionPorts): Pool {
         project: wish.project, workspaceId: wish.workspaceId, place, binding: binding(place, wish.project.id), from: 0,
         labels: { kind: 'slot', node: ports.node },
       });
-      const conversation = wish.hasKey ? undefined : await openAgent(ports, wish, box);
+      const apiKey = wish.hasKey ? ports.tokens.draw() : undefined;
+      const conversation = await openAgent(ports, wish, box, apiKey);
       if (isClosed || slots.has(key)) throw new Error('not needed any more');
-      const slot: Slot = { box, ...(conversation && { conversation }) };
+      const slot: Slot = { box, conversation, ...(apiKey !== undefined && { apiKey }) };
       slots.set(key, slot);
       void box.over.then(async () => void (slots.get(key) === slot && (await drop(key, slot))));
       setTimeout(() => slots.get(key) === slot && void drop(key, slot), slotLifeMs).unref();
@@ -85,13 +87,17 @@ export function pool(ports: SessionPorts): Pool {
       places.delete(slot.box.place.name);
       return slot;
     },
-    unclaim(wish, slot) {
+    async unclaim(wish, slot) {
       places.add(slot.box.place.name);
-      slots.set(keyOf(wish), slot);
+      if (slot.apiKey === undefined && !slots.has(keyOf(wish))) slots.set(keyOf(wish), slot);
+      else await drop(keyOf(wish), slot);
     },
     refill(wish) {
       const key = keyOf(wish);
-      if (isClosed || wish.workspaceId !== wish.project.default_workspace_id || slots.has(key) || filling.has(key) || slots.size + filling.size >= maxSlots) return;
+      if (isClosed || wish.workspaceId !== wish.project.default_workspace_id || slots.has(key) || filling.has(key) || filling.size >= maxSlots) return;
+      // The kind that was wanted last is wanted next: the oldest one makes room.
+      const [oldest] = slots;
+      if (oldest && slots.size + filling.size >= maxSlots) void drop(...oldest);
       filling.set(key, fill(wish, key).finally(() => filling.delete(key)));
     },
     places: () => [...places],
@@ -109,11 +115,11 @@ export function pool(ports: SessionPorts): Pool {
 }
 
 /** Starts the agent of a slot and waits until it can take a message. */
-async function openAgent(ports: SessionPorts, wish: SlotWish, box: LiveBox): Promise<Conversation> {
+async function openAgent(ports: SessionPorts, wish: SlotWish, box: LiveBox, apiKey: string | undefined): Promise<Conversation> {
   const agent = ports.agent(wish.agent);
-  const { state } = agent.driver.open(agentSpec(agent, { model: wish.model, permissions: wish.permissions, hasKey: false }));
+  const { state } = agent.driver.open(agentSpec(agent, { model: wish.model, permissions: wish.permissions, hasKey: wish.hasKey }));
   const conversation = new Conversation(box, agent.driver, state, 0);
-  box.link.send({ id: `${box.id}:start`, do: 'start', agent: await agentCommand(ports, wish.project, agent, undefined) });
+  box.link.send({ id: `${box.id}:start`, do: 'start', agent: await agentCommand(ports, wish.project, agent, apiKey) });
   conversation.accept({ state, offset: 0, events: [], deltas: [] });
   const late = setTimeout(() => box.link.ended(), readyWithinMs);
   try {

@@ -123,12 +123,12 @@ export function sessions(ports: SessionPorts): Sessions {
     ports.agent(agent);
     await ports.projects.sandboxFor(target.project);
     const id = newId('ses');
-    const apiKey = await life.mintKey({ id, project_id: target.project.id, key_grant: extras.grant ?? null });
     const wish: SlotWish = {
-      project: target.project, workspaceId: target.workspace.id, agent, model, permissions: args.permissions ?? 'auto', hasKey: apiKey !== undefined,
+      project: target.project, workspaceId: target.workspace.id, agent, model, permissions: args.permissions ?? 'auto', hasKey: extras.grant !== undefined,
     };
     const slot = warm.claim(wish);
     try {
+      const apiKey = await life.mintKey({ id, project_id: target.project.id, key_grant: extras.grant ?? null }, slot?.apiKey);
       const { answer, isFirst } = await ports.log.write((tx) => {
         const before = known(actor, args.idempotency_key);
         if (before) return { answer: before, isFirst: false };
@@ -149,7 +149,7 @@ export function sessions(ports: SessionPorts): Sessions {
 
   async function takeBack(sessionId: string, wish: SlotWish, slot: Slot | undefined): Promise<void> {
     await ports.tokens.revokeOfSession(sessionId);
-    if (slot) warm.unclaim(wish, slot);
+    if (slot) await warm.unclaim(wish, slot);
   }
 
   async function goOn(actor: Actor, args: MessageArgs, target: Target, extras: Awaited<ReturnType<typeof admitExtras>>): Promise<MessageAnswer> {
@@ -337,7 +337,8 @@ export function sessions(ports: SessionPorts): Sessions {
     return {
       place: placeAt(ports.runFolder, slot.box.place.name).name,
       box: { id: slot.box.id, driver: slot.box.driver.name },
-      ...(slot.conversation && { agent_state: slot.conversation.state, spool_offset: slot.conversation.offset }),
+      agent_state: slot.conversation.state,
+      spool_offset: slot.conversation.offset,
     };
   }
 }

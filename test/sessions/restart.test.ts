@@ -104,4 +104,16 @@ describe('the warm pool', () => {
     await room.until(third, completion(1));
     assert.notEqual(await boxOf(third), slot);
   });
+
+  test('holds a key that is worth nothing until a session claims it', async () => {
+    const first = await spawn('say cold', { grant: { scope: 'read' } });
+    await room.until(first, status('idle'));
+    await until(() => room.sessions.warmBoxes().length === 1, 10_000);
+    const [slot] = room.sessions.warmBoxes();
+    const second = await spawn('env OUBLIETTE_API_KEY', { grant: { scope: 'write' } });
+    const done = await room.until(second, completion(1));
+    assert.equal(await boxOf(second), slot);
+    const actor = await room.tokens.authenticate(done.type === 'completion' ? done.text : '', 'socket');
+    assert.deepEqual([actor.level, actor.sessionId], ['write', second]);
+  });
 });
