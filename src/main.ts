@@ -145,6 +145,7 @@ async function build(options: ServerOptions, closers: (() => Promise<void> | voi
     fillIn: (text) => secrets.fill(text),
     fetchFor: (url) => net.webFetch({ allow: [new URL(url).host] }),
     keepBlob,
+    isShadowed: (slug) => catalog.clashes.includes(slug),
   });
   closers.push(() => servers.close());
 

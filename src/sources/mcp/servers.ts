@@ -5,8 +5,8 @@ import { slugOf } from './tool-slugs.ts';
 import { Upstream, type ServerState, type UpstreamDeps } from './upstream.ts';
 
 export interface McpServersDeps extends UpstreamDeps {
-  /** Bundles that exist anyway: a server of the same name stays in their shadow. */
-  isTaken?(slug: string): boolean;
+  /** True when a bundle of this name exists anyway: the server stays in its shadow, and its status says so. */
+  isShadowed?(slug: string): boolean;
 }
 
 /** One server as `ot.health`, `server_list` and `doctor` show it. */
@@ -80,16 +80,19 @@ export async function mcpServers(deps: McpServersDeps): Promise<McpServers> {
 
   return {
     apply,
-    find: (slug) => bySlug.get(slug) ?? bySlug.get(slug.replaceAll('_', '-')),
+    find: (slug) => {
+      const upstream = bySlug.get(slug) ?? bySlug.get(slug.replaceAll('_', '-'));
+      return upstream && !deps.isShadowed?.(upstream.slug) ? upstream : undefined;
+    },
     byName: (name) => byName.get(name),
-    bundles: () => [...byName.values()].filter((each) => !deps.isTaken?.(each.slug)).map(asBundle),
+    bundles: () => [...byName.values()].map(asBundle),
     onChange(listener) {
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
     async status(waitMs = 0) {
       if (waitMs > 0) await Promise.all([...byName.values()].map((each) => each.settled(waitMs)));
-      const known = [...byName.values()].map((each) => statusOf(each, deps.isTaken?.(each.slug) ?? false));
+      const known = [...byName.values()].map((each) => statusOf(each, deps.isShadowed?.(each.slug) ?? false));
       return [...known, ...unused.map(unusable)];
     },
     source: mcpSource((slug) => bySlug.get(slug)),
@@ -129,9 +132,9 @@ function asBundle(upstream: Upstream): OfferedBundle {
   };
 }
 
-function statusOf(upstream: Upstream, isTaken: boolean): ServerStatus {
+function statusOf(upstream: Upstream, isShadowed: boolean): ServerStatus {
   const { config, warnings } = upstream;
-  const shadow = isTaken ? [`the bundle ${upstream.slug} exists already; it wins over this server`] : [];
+  const shadow = isShadowed ? [`the bundle ${upstream.slug} exists already; it wins over this server`] : [];
   return {
     name: upstream.name,
     bundle: upstream.slug,
