@@ -37,7 +37,7 @@ export interface OtServer extends TestServer {
   tokenFor(scope: string, bundles?: string[]): Promise<string>;
 }
 
-/** A server with the packs that the scenarios speak of: brave, excel, firecrawl, web as scripts, github as an MCP server. */
+/** A server with the packs that the scenarios speak of: brave, excel, firecrawl as scripts, github as an MCP server. */
 export async function otServer(more = config, options: Partial<ServerOptions> = {}): Promise<OtServer> {
   const server = await testServer({ ...options, config: more });
   await writeFile(
@@ -74,7 +74,6 @@ export async function otServer(more = config, options: Partial<ServerOptions> = 
   for (const [slug, tool, description] of [
     ['excel', 'read', 'Read a sheet'],
     ['firecrawl', 'crawl', 'Crawl a site'],
-    ['web', 'fetch', 'Fetch a web page'],
     ['scaffold', 'make', 'Make a project from a template'],
     ['llm', 'transform', 'Transform a text'],
   ] as const) {

@@ -20,11 +20,9 @@ test('ot.tools() lists all tools at level min', async () => {
 });
 
 test('ot.tools(pattern=) keeps names that contain it, in any case', async () => {
-  assert.deepEqual(await yaml('ot.tools(pattern="SEARCH", info="list")'), [
-    'brave.search',
-    'brave.web_search',
-    'github.search',
-  ]);
+  const names = (await yaml('ot.tools(pattern="SEARCH", info="list")')) as string[];
+  for (const name of ['brave.search', 'brave.web_search', 'github.search']) assert.ok(names.includes(name), name);
+  assert.ok(names.every((name) => name.includes('search')));
   assert.deepEqual(await yaml('ot.tools(pattern="rave.sea", info="list")'), ['brave.search']);
   assert.deepEqual(await yaml('ot.tools(pattern="nothing like it")'), []);
 });

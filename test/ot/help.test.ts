@@ -87,7 +87,7 @@ test('the name of an alias gives its target and a hint', async () => {
 
 test('other queries search and group what they find by type', async () => {
   const text = await server.run('ot.help(query="web fetch")');
-  assert.match(text, /## Tools\n(?:- .*\n)*- web\.fetch: Fetch a web page/);
+  assert.match(text, /## Tools\n(?:- .*\n)*- web\.fetch: Fetches one address/);
   const brave = await server.run('ot.help(query="brav")');
   assert.match(brave, /## Tools\n[\s\S]*- brave\.search[\s\S]*\n\n## Packs\n- brave/);
   assert.match(brave, /## Snippets\n- \$b_q: Quick brave search/);
