@@ -1,4 +1,4 @@
-import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { fail, newId, reaches, type Actor, type Door, type Level } from '../schema/index.ts';
 import type { TokenRow, TokenStore } from '../store/index.ts';
 
@@ -112,7 +112,7 @@ export function newSecret(): string {
 
 /** A plain hash is enough: the secret itself has 256 bits, there is nothing to guess. */
 export function hashOf(secret: string): Buffer {
-  return createHash('sha256').update(secret).digest();
+  return hash('sha256', secret, 'buffer');
 }
 
 function isOver(row: TokenRow): boolean {

@@ -33,6 +33,7 @@ export class ToolViews {
     const bundle = this.#catalog.bundle(summary.bundleID);
     const tool = await this.#catalog.whole(summary);
     if (!bundle || !tool) return undefined;
+    const observe = this.#observe;
     const source = this.#sourceOf(tool);
     const reason = this.#reasonFor(summary, tool, source);
     const view: ToolView = {
@@ -40,8 +41,11 @@ export class ToolViews {
       isEnabled: tool.isEnabled && reason === undefined,
       bundleSlug: bundle.slug,
       level: this.#levelOf(tool, source),
-      usage: usageOf(this.#observe, tool.id),
       ...(reason !== undefined && { disabledReason: reason }),
+      // Most calls never look at it.
+      get usage() {
+        return usageOf(observe, tool.id);
+      },
     };
     return { view, bundle, source, isOwn: this.#catalog.offer(bundle.id)?.offer.isOwn ?? false };
   }

@@ -34,9 +34,14 @@ export async function httpServer(options: ServerOptions): Promise<FastifyInstanc
   app.setNotFoundHandler((request, reply) =>
     sendError(fail('route.not_found', { method: request.method, path: pathOf(request) }), request, reply, options),
   );
-  app.addHook('onRequest', async (request) => {
-    checkHost(request, settings().http.publicUrl);
-    checkOrigin(request, settings().http);
+  app.addHook('onRequest', (request, _, done) => {
+    try {
+      checkHost(request, settings().http.publicUrl);
+      checkOrigin(request, settings().http);
+      done();
+    } catch (error) {
+      done(error as Error);
+    }
   });
   await app.register(cors, {
     delegator: (_, answer) =>
