@@ -5,7 +5,7 @@ import { allowedEdits, tokensOf } from './search-words.ts';
 import { stemOf } from './word-stem.ts';
 
 /** The higher, the more it counts that a word is met again in the same document. */
-const saturation = 2;
+const saturation = 3;
 /** A word in the name counts as if it stood twice elsewhere. */
 const nameBits = 0b100011;
 const nameWeight = 2;
@@ -33,20 +33,24 @@ export class Ranker {
     const { docs } = this.#memory;
     const scores = new Float32Array(docs.size);
     const best = new Float32Array(docs.size);
-    for (const [token, weight] of weighed(text)) {
+    const asked = weighed(text).map(([token, weight]) => ({ token, weight, groups: this.#related(token) }));
+    // In a question of many words an unknown one is seldom a typo of what is looked for.
+    const areTyposLikely = asked.filter(({ groups }) => groups.length > 0).length < 2;
+    for (const { token, weight, groups } of asked) {
       best.fill(0);
-      for (const [words, share] of this.#related(token)) this.#score(words, share, best);
+      const meant = groups.length === 0 && areTyposLikely ? this.#similar(token) : groups;
+      for (const [words, share] of meant) this.#score(words, share, best);
       for (let doc = 0; doc < best.length; doc++)
         if (best[doc] !== 0) scores[doc] = (scores[doc] as number) + weight * (best[doc] as number);
     }
     return this.#top(scores, options);
   }
 
-  /** Groups of words that a token may mean, each with its share: same stem, same beginning, else a typo. */
-  #related(token: string): [words: readonly number[], share: number][] {
+  /** Groups of words that a token may mean, each with its share: same stem, or same beginning. */
+  #related(token: string): Group[] {
     const { words, sorted, added } = this.#stemIndex();
     const stem = stemOf(token);
-    const found: [readonly number[], number][] = [];
+    const found: Group[] = [];
     const add = (other: string, share: number): void => {
       const group = words.get(other);
       if (group) found.push([group, share]);
@@ -61,18 +65,20 @@ export class Ranker {
       for (let length = shortestBeginning; length < stem.length; length++)
         add(stem.slice(0, length), (beginsAlike * length) / stem.length);
     }
-    if (found.length === 0) {
-      const similar: number[] = [];
-      const grownFrom = this.#memory.base.words.length;
-      this.#memory.forSimilar(
-        token,
-        allowedEdits(token),
-        (word) => similar.push(word),
-        (id) => similar.push(grownFrom + id),
-      );
-      found.push([similar, withTypo]);
-    }
     return found;
+  }
+
+  /** Words that the token may be a typo of. */
+  #similar(token: string): Group[] {
+    const similar: number[] = [];
+    const grownFrom = this.#memory.base.words.length;
+    this.#memory.forSimilar(
+      token,
+      allowedEdits(token),
+      (word) => similar.push(word),
+      (id) => similar.push(grownFrom + id),
+    );
+    return [[similar, withTypo]];
   }
 
   /** Notes for each document what the words of the group give it together, where that is more than it has. */
@@ -128,6 +134,9 @@ export class Ranker {
     return stems;
   }
 }
+
+/** Words that count as one, and how much they count. */
+type Group = [words: readonly number[], share: number];
 
 interface StemIndex {
   /** Stem to the numbers of its words. */
