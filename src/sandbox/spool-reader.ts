@@ -5,12 +5,13 @@ import { isObject, recordKinds, segmentName, segmentStart, spoolLimits } from '.
 import type { SpoolRecord } from './link.ts';
 
 const chunkBytes = 256 * 1024;
+const maxRecords = 1000;
 /** More than the supervisor ever leaves unread: whoever wrote that was not the supervisor. */
 const absurdBytes = 2 * spoolLimits.fullBytes;
 
 export interface SpoolReader {
   readonly offset: number;
-  /** The next records, at most about `chunkBytes` of them; empty when there is nothing new. Never throws. */
+  /** The next records, a thousand at most; empty when there is nothing new. Never throws. */
   read(): Promise<SpoolRecord[]>;
   close(): Promise<void>;
 }
@@ -22,7 +23,8 @@ export interface SpoolReader {
 export function spoolReader(folder: string, from: number): SpoolReader {
   let offset = from;
   let current: { file: FileHandle; start: number } | undefined;
-  let rest = Buffer.alloc(0);
+  /** Read from `offset` on and not handed out yet. */
+  let rest: Buffer = Buffer.alloc(0);
 
   const drop = async (): Promise<void> => {
     await current?.file.close().catch(() => {});
@@ -82,6 +84,8 @@ export function spoolReader(folder: string, from: number): SpoolReader {
 
   const read = async (): Promise<SpoolRecord[]> => {
     for (;;) {
+      const records = takeRecords();
+      if (records.length > 0) return records;
       if (!current) {
         const problem = await find();
         if (problem) return problem;
@@ -93,7 +97,7 @@ export function spoolReader(folder: string, from: number): SpoolReader {
         await drop();
         return garbled(`a segment of ${size} bytes`, start + size);
       }
-      const chunk = Buffer.allocUnsafe(Math.min(chunkBytes, Math.max(size - position, 0)));
+      const chunk = Buffer.allocUnsafe(Math.min(Math.max(chunkBytes, rest.length), Math.max(size - position, 0)));
       const { bytesRead } = chunk.length > 0 ? await file.read(chunk, 0, chunk.length, position) : { bytesRead: 0 };
       if (bytesRead === 0) {
         if (!(await turnPage())) {
@@ -108,31 +112,26 @@ export function spoolReader(folder: string, from: number): SpoolReader {
         }
         continue;
       }
-      const bytes =
-        rest.length > 0 ? Buffer.concat([rest, chunk.subarray(0, bytesRead)]) : chunk.subarray(0, bytesRead);
-      const lastEnd = bytes.lastIndexOf(10);
-      if (lastEnd < 0) {
-        if (bytes.length > spoolLimits.lineBytes + 1) {
-          rest = Buffer.alloc(0);
-          return garbled('a record is too long', offset + bytes.length);
-        }
-        rest = Buffer.from(bytes);
-        continue;
+      rest = Buffer.concat([rest, chunk.subarray(0, bytesRead)]);
+      if (!rest.includes(10) && rest.length > spoolLimits.lineBytes + 1) {
+        const end = offset + rest.length;
+        rest = Buffer.alloc(0);
+        return garbled('a record is too long', end);
       }
-      rest = Buffer.from(bytes.subarray(lastEnd + 1));
-      return parseRecords(bytes.subarray(0, lastEnd + 1));
     }
   };
 
-  const parseRecords = (bytes: Buffer): SpoolRecord[] => {
+  /** Takes whole records from what was read, some at a time: whoever gets them must not be held up for long. */
+  const takeRecords = (): SpoolRecord[] => {
     const records: SpoolRecord[] = [];
-    for (let start = 0; start < bytes.length;) {
-      const end = bytes.indexOf(10, start);
+    let start = 0;
+    for (let end = rest.indexOf(10); end >= 0 && records.length < maxRecords; end = rest.indexOf(10, start)) {
       const next = offset + (end - start) + 1;
-      records.push({ offset, next, ...parseRecord(bytes.toString('utf8', start, end)) });
+      records.push({ offset, next, ...parseRecord(rest.toString('utf8', start, end)) });
       offset = next;
       start = end + 1;
     }
+    rest = rest.subarray(start);
     return records;
   };
 

@@ -137,7 +137,7 @@ test('says why an agent could not be started and refuses files outside its home'
 test('pauses an agent that floods until the server has read, and loses nothing', async (t) => {
   const where = await place(t);
   supervise(t, where);
-  const link = await openLink({ session: 'ses_1', ...where, from: 0 });
+  const link = await openLink({ session: 'ses_1', ...where, from: 0, costPerSecond: 10 ** 9 });
   t.after(() => link.close());
   // 100 MiB in lines of 64 KiB, faster than anyone reads.
   link.send({
@@ -163,6 +163,23 @@ test('pauses an agent that floods until the server has read, and loses nothing',
     Array.from({ length: 1600 }, (_, n) => n),
   );
   assert.ok(records.some((r) => r.kind === 'state' && r.state.state === 'paused'));
+});
+
+test('reads an agent that floods with short lines slowly, a thousand lines at a time', async (t) => {
+  const where = await place(t);
+  supervise(t, where);
+  const link = await openLink({ session: 'ses_1', ...where, from: 0, costPerSecond: 500_000 });
+  t.after(() => link.close());
+  link.send({ id: '1', do: 'start', agent: inNode(`for (;;) process.stdout.write('y\\n'.repeat(1000))`) });
+  const started = performance.now();
+  let count = 0;
+  for await (const batch of link.records()) {
+    assert.ok(batch.length <= 1000);
+    count += batch.length;
+    if (count > 3000 && performance.now() - started > 1500) break;
+  }
+  const seconds = (performance.now() - started) / 1000;
+  assert.ok(count * 512 < 500_000 * (seconds + 4) + 2 * 1000 * 512, `${count} records in ${seconds} s`);
 });
 
 test('drops a line without end and goes on behind it', async (t) => {

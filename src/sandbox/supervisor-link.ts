@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import {
   agreeOnVersion,
   controlSocketName,
@@ -13,6 +14,9 @@ import { spoolReader } from './spool-reader.ts';
 
 const slowPollMs = 2000;
 const beatMs = 30_000;
+const recordCost = 512;
+const defaultCostPerSecond = 8 * 1024 * 1024;
+const burstSeconds = 4;
 
 /**
  * Listens for the supervisor of one session and reads its spool. Fails with sandbox.failed when the socket's path
@@ -69,6 +73,19 @@ export async function openLink(options: LinkOptions): Promise<SupervisorLink> {
       };
     });
 
+  // An agent that floods is read slowly, then paused by its full spool: other sessions need this thread too.
+  const rate = options.costPerSecond ?? defaultCostPerSecond;
+  let credit = rate * burstSeconds;
+  let creditAt = performance.now();
+  const spend = async (batch: SpoolRecord[]): Promise<void> => {
+    const now = performance.now();
+    credit = Math.min(credit + ((now - creditAt) / 1000) * rate, rate * burstSeconds);
+    creditAt = now;
+    // What was skipped was not read.
+    for (const { kind, offset, next } of batch) credit -= recordCost + (kind === 'garbled' ? 0 : next - offset);
+    if (credit < 0) await pause((-credit / rate) * 1000, undefined, { ref: false });
+  };
+
   async function* records(): AsyncGenerator<SpoolRecord[]> {
     while (!isClosed) {
       isWoken = false;
@@ -77,6 +94,7 @@ export async function openLink(options: LinkOptions): Promise<SupervisorLink> {
       if (batch.length > 0) {
         for (const record of batch) if (record.kind === 'done') outbox.delete(record.id);
         yield batch;
+        await spend(batch);
         stored = reader.offset;
         sayAll({ ack: stored });
       } else if (wasEnded) return;
