@@ -138,7 +138,11 @@ class Import {
     const there = this.#catalog.bundle(parseUuid7(id) ?? id) ?? this.#catalog.bundleBySlug(bundle.slug);
     if (there) this.#report.bundles.skipped++;
     const target = there ?? (await this.#makeBundle(id, body));
-    for (const tool of tools) await this.#takeTool(target, tool);
+    for (const batch of sideBySide(tools)) {
+      const settled = await Promise.allSettled(batch.map((tool) => this.#takeTool(target, tool)));
+      const refused = settled.find((each) => each.status === 'rejected');
+      if (refused) throw refused.reason;
+    }
     // Tools enter only a bundle that is on, so a new one is switched off last.
     if (!there && body['isEnabled'] === false)
       await this.#gate.patchBundle(this.#actor, target.id, { isEnabled: false });
@@ -172,6 +176,22 @@ class Import {
     for (const key of this.#made.tools.toReversed()) await this.#gate.deleteTool(this.#actor, key).catch(() => {});
     for (const id of this.#made.bundles.toReversed()) await this.#gate.deleteBundle(this.#actor, id).catch(() => {});
   }
+}
+
+/** Tools that may be written at the same time; versions of one tool keep their order. */
+function* sideBySide(tools: PackedBundle['tools']): Generator<PackedBundle['tools']> {
+  let batch: PackedBundle['tools'] = [];
+  const slugs = new Set<string>();
+  for (const tool of tools) {
+    if (batch.length >= 16 || slugs.has(tool.slug)) {
+      yield batch;
+      batch = [];
+      slugs.clear();
+    }
+    batch.push(tool);
+    slugs.add(tool.slug);
+  }
+  yield batch;
 }
 
 /** Says which of many tools a refusal is about. */

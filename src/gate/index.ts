@@ -6,3 +6,4 @@ export type { Gate, KeepLarge, Sources, ToolRef } from './gate.ts';
 export { directory } from './directory.ts';
 export { lists, type FindTools, type Lists, type Match, type Page } from './lists.ts';
 export { ToolViews } from './tool-views.ts';
+export { zipBundles, type PackedBundle } from './bundle-zip.ts';

@@ -4,8 +4,8 @@ import { Option } from 'commander';
 import type { Cli } from '../cli.ts';
 import { collect, define, type Setting } from '../define.ts';
 import { BadUsage } from '../failure.ts';
-import { columns, harmless } from '../output.ts';
 import { importClients } from './clients.ts';
+import { importApi, importCurlCommand, type ApiOptions, type CurlOptions } from './import-api.ts';
 
 interface ZipReport {
   bundles: { created: number; skipped: number };
@@ -13,29 +13,11 @@ interface ZipReport {
   skipped: string[];
 }
 
-interface ApiReport {
-  bundle: string;
-  operations: number;
-  imported: number;
-  tools_created?: number;
-  tools_skipped?: number;
-  not_imported: { operation?: string; reason?: string }[];
-  notes: unknown[];
-  secrets: string[];
-  hosts: string[];
-}
-
-interface CurlReport {
-  bundle: string;
-  tool: string;
-  secrets: string[];
-  notes: string[];
-}
-
 const conflict = () =>
   new Option('--conflict <policy>', 'what happens to tools that exist already')
     .choices(['skip', 'fail'])
     .default('fail');
+const allowHosts = () => new Option('--allow-hosts', 'add the hosts of the API to allowedHosts in config.yaml');
 const dryRun = () => new Option('--dry-run', 'only say what would be imported');
 
 export function addImports(setting: Setting): void {
@@ -57,13 +39,14 @@ export function addImports(setting: Setting): void {
       new Option('--bundle <slug>', 'the bundle; made from the title when left out'),
       new Option('--base-url <url>', 'where the API is, when the document does not say'),
       conflict(),
+      allowHosts(),
       dryRun(),
     ],
     examples: [
-      'oubliette import openapi petstore.yaml --bundle pets',
+      'oubliette import openapi petstore.yaml --bundle pets --allow-hosts',
       'oubliette import openapi https://api.example.com/openapi.json --dry-run',
     ],
-    run: (cli, [source]: [string], options: ApiOptions) => importOpenApi(cli, source, options),
+    run: (cli, [source]: [string], options: ApiOptions) => importApi(cli, source, options),
   });
   define(setting, take, {
     usage: 'curl <command>',
@@ -71,11 +54,11 @@ export function addImports(setting: Setting): void {
     options: [
       new Option('--bundle <slug>', 'the bundle that gets the tool').makeOptionMandatory(),
       new Option('--slug <slug>', 'slug of the tool; made from method and path when left out'),
+      allowHosts(),
       dryRun(),
     ],
     examples: [`oubliette import curl 'curl https://api.example.com/items?limit=5' --bundle example`],
-    run: (cli, [command]: [string], options: { bundle: string; slug?: string; dryRun?: boolean }) =>
-      importCurl(cli, command, options),
+    run: (cli, [command]: [string], options: CurlOptions) => importCurlCommand(cli, command, options),
   });
   define(setting, take, {
     usage: 'clients',
@@ -104,60 +87,6 @@ async function importZip(cli: Cli, file: string, policy: string): Promise<void> 
     ].join('\n'),
   );
 }
-
-interface ApiOptions {
-  bundle?: string;
-  baseUrl?: string;
-  conflict: string;
-  dryRun?: boolean;
-}
-
-async function importOpenApi(cli: Cli, source: string, options: ApiOptions): Promise<void> {
-  const isUrl = /^https?:\/\//i.test(source);
-  const report = await cli.call<ApiReport>('catalog_import_openapi', {
-    ...(isUrl ? { url: source } : { text: (await bytesOf(cli, source)).toString('utf8') }),
-    ...(options.bundle && { bundle: options.bundle }),
-    ...(options.baseUrl && { base_url: options.baseUrl }),
-    ...(options.dryRun ? { dry_run: true } : { conflict: options.conflict }),
-  });
-  cli.print(report, () =>
-    [
-      options.dryRun
-        ? `Would import ${report.imported} of ${report.operations} operations into ${report.bundle}.`
-        : `Imported ${report.tools_created} of ${report.operations} operations into ${report.bundle}${report.tools_skipped ? `, ${report.tools_skipped} were there already` : ''}.`,
-      ...report.not_imported.map((each) =>
-        harmless(`  left out ${each.operation ?? ''}: ${each.reason ?? JSON.stringify(each)}`),
-      ),
-      ...secretLines(report.secrets),
-    ].join('\n'),
-  );
-}
-
-async function importCurl(
-  cli: Cli,
-  command: string,
-  options: { bundle: string; slug?: string; dryRun?: boolean },
-): Promise<void> {
-  const text = command === '-' ? await cli.stdin('the command') : command;
-  const report = await cli.call<CurlReport>('catalog_import_curl', {
-    command: text,
-    bundle: options.bundle,
-    ...(options.slug && { slug: options.slug }),
-    ...(options.dryRun && { dry_run: true }),
-  });
-  cli.print(report, () =>
-    [
-      `${options.dryRun ? 'Would make' : 'Made'} ${report.bundle}/${report.tool}.`,
-      ...report.notes.map((note) => harmless(`  ${note}`)),
-      ...(report.secrets.length > 0 ? [`Secrets: ${report.secrets.join(', ')}`] : []),
-    ].join('\n'),
-  );
-}
-
-const secretLines = (names: string[]): string[] =>
-  names.length === 0
-    ? []
-    : ['It needs these secrets:', columns(names.map((name) => [`  ${name}`, `oubliette secret set ${name}`]))];
 
 async function bytesOf(cli: Cli, file: string): Promise<Buffer> {
   if (file === '-') return bufferOf(cli.terminal.input);
