@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { parse } from 'yaml';
 import { peer } from '../../bench/peers.ts';
 import { startTestServer } from '../support/running-server.ts';
+import { inspect } from './inspector.ts';
 import { conformJsonSchema } from './json-schema.ts';
 
 interface Suite {
@@ -99,6 +100,11 @@ try {
     report(suite, 'through', await conform(suite, through.modern.url));
     // A server of the older era can give no answers of the newer one's kind; what belongs to 2025 must work all the same.
     if (!suite.name.includes('2026')) report(suite, 'through-legacy', await conform(suite, through.legacy.url));
+  }
+  if (!only || only === 'inspector') {
+    const wrong = await inspect(server);
+    problems += wrong.length;
+    console.log(wrong.length === 0 ? 'inspector --cli: lists and calls run, over HTTP and stdio' : `inspector --cli FAILED\n  ${wrong.join('\n  ')}`);
   }
 } finally {
   through.modern.close();
