@@ -12,39 +12,75 @@ export const about = 'programs over MCP against an MCP echo of ours, against sin
 
 const revision = '2026-07-28';
 const tenCalls = Array.from({ length: 10 }, (_, i) => `a${i} = demo.foo(text="${i}")`).join('\n') + '\na9';
-const filter = 'rows = [{"id": i, "score": i * 7 % 100} for i in range(1000)]\n[r["id"] for r in rows if r["score"] > 90]';
+const filter =
+  'rows = [{"id": i, "score": i * 7 % 100} for i in range(1000)]\n[r["id"] for r in rows if r["score"] > 90]';
 
 /** The same work in the other's language. */
 const theirs = {
   sum: 'return 1 + 1',
-  calls: 'let last; for (let i = 0; i < 10; i++) last = await tools.executor.coreTools.connections.list({}); return last.ok',
-  filter: 'const rows = Array.from({ length: 1000 }, (_, i) => ({ id: i, score: (i * 7) % 100 })); return rows.filter((r) => r.score > 90).map((r) => r.id)',
+  calls:
+    'let last; for (let i = 0; i < 10; i++) last = await tools.executor.coreTools.connections.list({}); return last.ok',
+  filter:
+    'const rows = Array.from({ length: 1000 }, (_, i) => ({ id: i, score: (i * 7) % 100 })); return rows.filter((r) => r.score > 90).map((r) => r.id)',
 };
 
 export async function bench(): Promise<Row[]> {
   const server = await startTestServer({ args: ['--log', 'warn'] });
   const executor = await startExecutor();
   try {
-    const echo = (inFlight: number, requests: number) => () => perCall(server, '/mcp/b/demo', 'foo', { text: 'hello' }, inFlight, requests);
-    const run = (code: string, inFlight: number, requests: number) => () => perCall(server, '/mcp/run', 'run', { code }, inFlight, requests);
-    for (const warm of [echo(1, 1500), run('1+1', 1, 1500), run(tenCalls, 1, 500), run(filter, 1, 300), run('1+1', 8, 2000)]) await warm();
+    const echo = (inFlight: number, requests: number) => () =>
+      perCall(server, '/mcp/b/demo', 'foo', { text: 'hello' }, inFlight, requests);
+    const run = (code: string, inFlight: number, requests: number) => () =>
+      perCall(server, '/mcp/run', 'run', { code }, inFlight, requests);
+    for (const warm of [
+      echo(1, 1500),
+      run('1+1', 1, 1500),
+      run(tenCalls, 1, 500),
+      run(filter, 1, 300),
+      run('1+1', 8, 2000),
+    ])
+      await warm();
     for (const code of Object.values(theirs)) await executor.run(code, 10);
 
     const one = await interleave(7, { ours: run('1+1', 1, 1000), other: echo(1, 1000) });
     const eight = await interleave(7, { ours: run('1+1', 8, 3000), other: echo(8, 3000) });
-    const ten = await interleave(7, { ours: async () => 1 / (await run(tenCalls, 1, 300)()), other: async () => 1 / (10 * (await echo(1, 1000)())) });
+    const ten = await interleave(7, {
+      ours: async () => 1 / (await run(tenCalls, 1, 300)()),
+      other: async () => 1 / (10 * (await echo(1, 1000)())),
+    });
     const rows: Row[] = [
       { what: '1+1 against an echo', unit: 'ms', ...one, otherName: 'our MCP echo', goal: { of: 'ratio', atMost: 2 } },
-      { what: '1+1 against an echo, 8 in flight', unit: 'ms', ...eight, otherName: 'our MCP echo', goal: { of: 'ratio', atMost: 2.5 } },
-      { what: '10 calls in a program', unit: 'programs/ms', ...ten, otherName: '10 MCP calls', goal: { of: 'ratio', atLeast: 4 } },
+      {
+        what: '1+1 against an echo, 8 in flight',
+        unit: 'ms',
+        ...eight,
+        otherName: 'our MCP echo',
+        goal: { of: 'ratio', atMost: 2.5 },
+      },
+      {
+        what: '10 calls in a program',
+        unit: 'programs/ms',
+        ...ten,
+        otherName: '10 MCP calls',
+        goal: { of: 'ratio', atLeast: 4 },
+      },
     ];
     for (const [what, mine, other] of [
       ['1+1', '1+1', theirs.sum],
       ['10 calls', tenCalls, theirs.calls],
       ['filter of 1,000 rows', filter, theirs.filter],
     ] as const) {
-      const taken = await interleave(5, { ours: async () => 1000 / (await run(mine, 1, 300)()), other: async () => 1000 / (await executor.run(other, 15)) });
-      rows.push({ what: `${what} against executor`, unit: 'programs/s', ...taken, otherName: 'executor 1.5.9', goal: { of: 'ratio', atLeast: 25 } });
+      const taken = await interleave(5, {
+        ours: async () => 1000 / (await run(mine, 1, 300)()),
+        other: async () => 1000 / (await executor.run(other, 15)),
+      });
+      rows.push({
+        what: `${what} against executor`,
+        unit: 'programs/s',
+        ...taken,
+        otherName: 'executor 1.5.9',
+        goal: { of: 'ratio', atLeast: 25 },
+      });
     }
     return rows;
   } finally {
@@ -53,7 +89,14 @@ export async function bench(): Promise<Row[]> {
 }
 
 /** Median milliseconds of a call. */
-async function perCall(server: TestServer, path: string, name: string, args: object, inFlight: number, requests: number): Promise<number> {
+async function perCall(
+  server: TestServer,
+  path: string,
+  name: string,
+  args: object,
+  inFlight: number,
+  requests: number,
+): Promise<number> {
   const meta = {
     'io.modelcontextprotocol/protocolVersion': revision,
     'io.modelcontextprotocol/clientInfo': { name: 'bench', version: '1' },
@@ -62,12 +105,19 @@ async function perCall(server: TestServer, path: string, name: string, args: obj
   const { p50 } = await load({
     url: server.url,
     path,
-    headers: { authorization: `Bearer ${server.token}`, accept: 'application/json, text/event-stream', 'mcp-protocol-version': revision, 'mcp-method': 'tools/call', 'mcp-name': name },
+    headers: {
+      authorization: `Bearer ${server.token}`,
+      accept: 'application/json, text/event-stream',
+      'mcp-protocol-version': revision,
+      'mcp-method': 'tools/call',
+      'mcp-name': name,
+    },
     body: { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: args, _meta: meta } },
     inFlight,
     requests,
     check(body, status) {
-      if (status !== 200 || body.includes('"isError":true') || body.includes('"error":')) throw new Error(body.slice(0, 500));
+      if (status !== 200 || body.includes('"isError":true') || body.includes('"error":'))
+        throw new Error(body.slice(0, 500));
     },
   });
   return p50;
@@ -77,7 +127,11 @@ async function perCall(server: TestServer, path: string, name: string, args: obj
 async function startExecutor(): Promise<{ run(code: string, times: number): Promise<number>; stop(): Promise<void> }> {
   const folder = peer('executor', '1.5.9');
   const home = await mkdtemp(join(tmpdir(), 'oub-executor-'));
-  const child = spawn(join(folder, 'bin', 'executor'), ['mcp'], { cwd: home, env: { PATH: process.env['PATH'], HOME: home }, stdio: ['pipe', 'pipe', 'ignore'] });
+  const child = spawn(join(folder, 'bin', 'executor'), ['mcp'], {
+    cwd: home,
+    env: { PATH: process.env['PATH'], HOME: home },
+    stdio: ['pipe', 'pipe', 'ignore'],
+  });
   const waiting = new Map<number, (message: { result?: { isError?: boolean } }) => void>();
   createInterface({ input: child.stdout }).on('line', (line) => {
     const message = JSON.parse(line) as { id?: number; result?: object };
@@ -89,7 +143,11 @@ async function startExecutor(): Promise<{ run(code: string, times: number): Prom
       waiting.set(++ids, resolve);
       child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', id: ids, method, params })}\n`);
     });
-  await ask('initialize', { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'bench', version: '1' } });
+  await ask('initialize', {
+    protocolVersion: '2025-06-18',
+    capabilities: {},
+    clientInfo: { name: 'bench', version: '1' },
+  });
   child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', method: 'notifications/initialized' })}\n`);
   return {
     async run(code, times) {

@@ -41,11 +41,16 @@ export class Child {
   #reason: Kill = 'not-started';
   #startError: Error | undefined;
   #isSlow = false;
+  /** Resolves when programs can run, or never will: starting is not their own time. */
+  readonly ready: Promise<void>;
+  isReady = false;
+  #settleReady = (): void => {};
   isDead = false;
   onExit: (() => void) | undefined;
 
   constructor(childPath: string, options: { heapMb: number; maxResidentBytes: number }) {
     this.#maxResidentBytes = options.maxResidentBytes;
+    this.ready = new Promise((resolve) => (this.#settleReady = resolve));
     const flags = [
       `--max-old-space-size=${options.heapMb}`,
       '--no-warnings',
@@ -112,6 +117,8 @@ export class Child {
     for (const frame of this.#reader.push(data)) {
       if (frame.head.op === 'ready') {
         this.#reason = 'crashed';
+        this.isReady = true;
+        this.#settleReady();
         continue;
       }
       clearTimeout(this.#watch);
@@ -153,6 +160,7 @@ export class Child {
   #ended(): void {
     if (this.isDead) return;
     this.isDead = true;
+    this.#settleReady();
     clearTimeout(this.#watch);
     this.#channel.destroy();
     const pending = this.#pending;

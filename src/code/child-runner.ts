@@ -1,7 +1,7 @@
-import type { Exception, NameLookup, Native, Parsed, Print, Snapshot } from './monty.ts';
+import type { Complete, Exception, NameLookup, Native, Parsed, Print, Snapshot } from './monty.ts';
 import { nothing, type FromChild, type ToChild } from './protocol.ts';
 import { shapeOf } from './shape.ts';
-import { fromJson, keywordsToJson, toJson, ValueProblem } from './values.ts';
+import { fromJson, keywordsToJson, toJson, toPythonJson, ValueProblem } from './values.ts';
 
 interface Reply {
   head: FromChild;
@@ -96,7 +96,7 @@ export function programRunner(native: Native): (message: ToChild, tail: Buffer) 
       waiting = state;
       return { head: asked(state) };
     }
-    if (state instanceof native.MontyComplete) return finished(state.output, inlineBytes);
+    if (state instanceof native.MontyComplete) return finished(state, inlineBytes);
     return { head: failed(state as Exception) };
   }
 
@@ -114,9 +114,10 @@ export function programRunner(native: Native): (message: ToChild, tail: Buffer) 
   }
 
   /** Large values are made readable here, where the time it takes hurts nobody. */
-  function finished(value: unknown, inlineBytes: number): Reply {
+  function finished(complete: Complete, inlineBytes: number): Reply {
+    const value = complete.output;
     if (value === nothing) return { head: { op: 'done', out, isNothing: true, json: 'null' } };
-    const json = toJson(value, maxValueBytes);
+    const json = toPythonJson(value, maxValueBytes, () => complete.repr());
     if (json.length <= inlineBytes && Buffer.byteLength(json) <= inlineBytes)
       return { head: { op: 'done', out, isNothing: false, json } };
     const text = typeof value === 'string' ? value : JSON.stringify(JSON.parse(json), undefined, 2);

@@ -64,6 +64,20 @@ test('the last expression is the value', async () => {
   assert.equal(await value('x = 1; x'), 1);
 });
 
+test('floats look like floats', async () => {
+  const json = async (code: string): Promise<string> => {
+    const outcome = await run(code);
+    return outcome.ok ? outcome.json : outcome.error.text;
+  };
+  assert.equal(await json('4 / 2'), '2.0');
+  assert.equal(
+    await json('[1, 1.0, 2.5, {"a Float(1)": 3.0, "b": 3}, (-0.5, 10.0), "Int(5)", 10**20, 1e300]'),
+    '[1,1.0,2.5,{"a Float(1)":3.0,"b":3},[-0.5,10.0],"Int(5)",100000000000000000000,1e+300]',
+  );
+  assert.equal(await json('{1.0: 2}'), '{"1.0":2}');
+  assert.equal(await json('float("inf")'), 'null');
+});
+
 test('a top-level return is the value', async () => {
   assert.deepEqual(await value('if True:\n    return {"a": (1, 2)}\n5'), { a: [1, 2] });
 });

@@ -44,10 +44,7 @@ const ways: [RegExp, string | ((match: RegExpExecArray) => string)][] = [
     /external functions are not yet supported in this context/,
     'Call tools in a loop or comprehension first, then sort or map the results',
   ],
-  [
-    /'(?:datetime\.now|date\.today|datetime\.utcnow)' is not supported/,
-    'There is no clock here; call clock.now()',
-  ],
+  [/'(?:datetime\.now|date\.today|datetime\.utcnow)' is not supported/, 'There is no clock here; call clock.now()'],
   [/Permission denied/, 'There is no file access here; call a tool that reads files'],
   [/^module 'os' has no attribute/, 'There is no access to files, processes or the environment here; call a tool'],
   [

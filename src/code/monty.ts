@@ -5,7 +5,7 @@ export interface Native {
   Monty: { create(code: string, options: { scriptName: string; inputs?: string[] }): unknown };
   MontySnapshot: { new (): Snapshot; load(data: Buffer, options: { printCallback: Print }): Snapshot };
   MontyNameLookup: new () => NameLookup;
-  MontyComplete: new () => { readonly output: unknown };
+  MontyComplete: new () => Complete;
   MontyException: new () => Exception;
 }
 
@@ -34,6 +34,13 @@ export interface Snapshot {
 export interface NameLookup {
   readonly variableName: string;
   resume(answer?: { value: unknown }): unknown;
+}
+
+/** A program that has ended. */
+export interface Complete {
+  readonly output: unknown;
+  /** The value with the interpreter's own names of types. */
+  repr(): string;
 }
 
 export interface Exception {

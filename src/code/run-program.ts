@@ -147,6 +147,7 @@ class RunningProgram {
     let snapshot: Buffer | undefined;
     for (;;) {
       this.#child ??= await this.#pool.acquire(this.#request.owner, this.#stop.signal);
+      if (!this.#child.isReady) await this.#child.ready;
       const { head, tail } = await this.#segment(this.#child, message, snapshot);
       snapshot = undefined;
       if (head.op === 'parked' || head.op === 'ready') throw new Error('the child answered something else');

@@ -2,13 +2,17 @@
 export class ValueProblem extends Error {}
 
 const maxDepth = 200;
+const maxDescribed = 64 * 1024;
 
 /**
  * JSON text of a value that the interpreter handed out. Dicts come as Map, tuples as arrays, dates and the like
- * as tagged objects; all become what JSON has. Throws ValueProblem above `maxBytes`.
+ * as tagged objects; all become what JSON has. `isFloat` is asked for every number, in order: JavaScript alone cannot tell
+ * `2.0` from `2`. Throws ValueProblem above `maxBytes`.
  */
-export function toJson(value: unknown, maxBytes: number): string {
+export function toJson(value: unknown, maxBytes: number, isFloat: () => boolean = () => false): string {
   const parts: string[] = [];
+  const numberText = (number: number): string =>
+    isFloat() && Number.isInteger(number) && Math.abs(number) < 1e16 ? `${number}.0` : String(number);
   let size = 0;
   const put = (text: string): void => {
     size += text.length;
@@ -20,9 +24,12 @@ export function toJson(value: unknown, maxBytes: number): string {
     if (depth > maxDepth)
       throw new ValueProblem(`a value that is nested deeper than ${maxDepth} levels cannot leave the program`);
     if (typeof item === 'string') put(JSON.stringify(item));
-    else if (typeof item === 'number') put(Number.isFinite(item) ? String(item) : 'null');
-    else if (typeof item === 'boolean' || typeof item === 'bigint') put(String(item));
-    else if (item === null || item === undefined) put('null');
+    else if (typeof item === 'number') put(Number.isFinite(item) ? numberText(item) : nonFinite(isFloat));
+    else if (typeof item === 'boolean') put(String(item));
+    else if (typeof item === 'bigint') {
+      isFloat();
+      put(String(item));
+    } else if (item === null || item === undefined) put('null');
     else if (Buffer.isBuffer(item)) put(JSON.stringify(bytesText(item)));
     else if (Array.isArray(item) || item instanceof Set) writeList(item, depth);
     else if (item instanceof Map) writeDict(item, depth);
@@ -40,7 +47,7 @@ export function toJson(value: unknown, maxBytes: number): string {
   const writeDict = (items: Map<unknown, unknown>, depth: number): void => {
     let before = '{';
     for (const [key, item] of items) {
-      put(`${before}${JSON.stringify(keyText(key))}:`);
+      put(`${before}${JSON.stringify(typeof key === 'number' ? numberText(key) : keyText(key))}:`);
       write(item, depth + 1);
       before = ',';
     }
@@ -48,6 +55,25 @@ export function toJson(value: unknown, maxBytes: number): string {
   };
   write(value, 0);
   return parts.join('');
+}
+
+/** As toJson, with `2.0` where Python has a float: `debugText` is the interpreter's own description of the value. */
+export function toPythonJson(value: unknown, maxBytes: number, debugText: () => string): string {
+  const json = toJson(value, maxBytes);
+  if (json.length > maxDescribed || !/\d/.test(json)) return json;
+  const kinds = [...debugText().matchAll(/"(?:\\.|[^"\\])*"|\b(Float|Int|LongInt|BigInt)\(/g)].flatMap(
+    ([, kind]) => kind ?? [],
+  );
+  if (!kinds.includes('Float')) return json;
+  let at = 0;
+  const exact = toJson(value, maxBytes, () => kinds[at++] === 'Float');
+  // Descriptions hold more numbers than the value where it has dates and the like: then the plain form must do.
+  return at === kinds.length ? exact : json;
+}
+
+function nonFinite(isFloat: () => boolean): string {
+  isFloat();
+  return 'null';
 }
 
 /** The keyword arguments of a call. A keyword called `__proto__` arrives as the object's prototype. */
