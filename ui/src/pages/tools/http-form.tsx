@@ -3,7 +3,8 @@ import { SelectField, TextField } from '../../parts/fields.tsx';
 import { t, type TextKey } from '../../texts/index.ts';
 import { authFields, problemAt, type AuthType, type HttpDraft } from './editor-state.ts';
 import { PairRows } from './pair-rows.tsx';
-import { TemplateField, type Origins } from './template-input.tsx';
+import type { Origins } from './placeholders.ts';
+import { TemplateField } from './template-input.tsx';
 
 const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS'];
 const at = '/httpImpl/request';

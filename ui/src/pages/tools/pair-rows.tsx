@@ -1,7 +1,8 @@
 import { Icon } from '../../parts/icon.tsx';
 import { t } from '../../texts/index.ts';
 import type { Pair } from './editor-state.ts';
-import { Legend, TemplateBox, type Origins } from './template-input.tsx';
+import type { Origins } from './placeholders.ts';
+import { Legend, TemplateBox } from './template-input.tsx';
 
 interface PairRowsProps {
   label: string;

@@ -14,7 +14,7 @@ import { t } from '../../texts/index.ts';
 import { bodyFrom, detailsOf, draftFrom, emptyDraft, limitNames, problemAt, type ToolDraft } from './editor-state.ts';
 import { HttpForm } from './http-form.tsx';
 import { refresh } from './switches.ts';
-import type { Origins } from './template-input.tsx';
+import type { Origins } from './placeholders.ts';
 import { bodyOf, nextVersion, slugOf } from './tool-body.ts';
 
 const SchemaEditor = lazy(() => import('../../editors/schema-editor.tsx'));

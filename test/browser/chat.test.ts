@@ -1,0 +1,140 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import type { Page } from 'playwright-core';
+import { setting, type Setting } from './browser-kit.ts';
+
+let world: Setting;
+let page: Page;
+before(async () => {
+  world = await setting();
+  page = await world.open('/chat');
+});
+after(() => world.close());
+
+const message = () => page.getByRole('textbox', { name: 'Message', exact: true });
+const agentSays = (text: string) => page.locator('.bubble.agent', { hasText: text }).last().waitFor({ timeout: 30_000 });
+
+describe('a chat', () => {
+  test('begins with a project made in one step, and the agent in its sandbox answers', async () => {
+    await page.getByRole('button', { name: 'New project' }).click();
+    await page.getByLabel('Project name').fill('Walk');
+    await page.getByRole('button', { name: 'Create', exact: true }).click();
+    await page.getByText('Talk to the agent of Walk').waitFor();
+    await message().fill('"sum: " + str(1 + 2)');
+    await message().press('Enter');
+    await agentSays('sum: 3');
+    assert.match(page.url(), /\/chat\/ses_/);
+    assert.equal(await page.locator('.bubble.user').count(), 1);
+  });
+
+  test('answers a question of the agent in place, also after a reload in mid-turn', async () => {
+    await message().fill('"you said " + web_ask_user(question="Which <b>colour</b>?", choices=["red", "blue"])["answer"]');
+    await message().press('Enter');
+    await page.getByRole('button', { name: 'blue', exact: true }).waitFor({ timeout: 30_000 });
+    await page.reload();
+    await page.locator('.bubble', { hasText: 'Which <b>colour</b>?' }).waitFor();
+    assert.equal(await page.locator('.bubble.user').count(), 2, 'nothing twice, nothing lost');
+    await page.getByRole('button', { name: 'blue', exact: true }).click();
+    await agentSays('you said blue');
+    await page.locator('.ask.closed', { hasText: 'ask_user: answered' }).waitFor();
+  });
+
+  test('hands a picked file to the agent', async () => {
+    await message().fill('"read: " + web_pick_file(prompt="A list")["text"]');
+    await message().press('Enter');
+    await page.getByLabel('The agent asks for a file').locator('input[type=file], &').last().setInputFiles({ name: 'list.txt', mimeType: 'text/plain', buffer: Buffer.from('milk and bread') });
+    await agentSays('read: milk and bread');
+  });
+
+  test('shows calls of tools as cards with arguments and result', async () => {
+    await message().fill('run(code="demo.foo(text=\'card\')")');
+    await message().press('Enter');
+    const card = page.locator('.tool-card', { hasText: 'demo.foo' }).last();
+    await card.locator('.badge', { hasText: 'done' }).waitFor({ timeout: 30_000 });
+    await card.locator('summary').click();
+    await card.locator('pre').first().waitFor();
+  });
+
+  test('can be stopped in the middle', async () => {
+    await message().fill('web_ask_user(question="Never answered")');
+    await message().press('Enter');
+    await page.getByText('Never answered').last().waitFor({ timeout: 30_000 });
+    await page.getByRole('button', { name: 'Stop' }).click();
+    await page.locator('.chat-head .badge', { hasText: 'idle' }).waitFor({ timeout: 30_000 });
+  });
+
+  test('keeps a half-written message through a reload', async () => {
+    await message().fill('half a thought');
+    await page.reload();
+    await message().waitFor();
+    assert.equal(await message().inputValue(), 'half a thought');
+    await message().fill('');
+  });
+});
+
+describe('the palette', () => {
+  test('opens by a plus, finds by typing, fills the form and puts the result into the chat, by keyboard alone', async () => {
+    await message().focus();
+    await page.keyboard.type('+');
+    await page.getByRole('combobox').waitFor();
+    await page.keyboard.type('foo');
+    const first = page.locator('[cmdk-item][data-selected=true]');
+    await first.filter({ hasText: '+foo' }).waitFor();
+    assert.match(await first.innerText(), /demo · v1/);
+    await page.keyboard.press('Enter');
+    await page.getByRole('dialog').getByLabel('text').waitFor();
+    await page.getByRole('dialog').getByLabel('text').focus();
+    await page.keyboard.type('by keys');
+    await page.keyboard.press('Enter');
+    await page.locator('.tool-card', { hasText: 'only you see this' }).waitFor();
+    await page.reload();
+    await page.locator('.tool-card', { hasText: 'only you see this' }).waitFor();
+  });
+
+  test('puts a result into the message instead', async () => {
+    await message().focus();
+    await page.keyboard.type('colour: ');
+    await page.keyboard.type('+');
+    await page.getByRole('combobox').fill('foo');
+    await page.locator('[cmdk-item]', { hasText: '+foo' }).first().click();
+    await page.getByRole('dialog').getByLabel('text').fill('x');
+    await page.getByRole('button', { name: 'Into the message' }).click();
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    assert.match(await message().inputValue(), /^colour: \w+/);
+    await message().fill('');
+  });
+
+  test('is only a plus in code and when one leaves it', async () => {
+    await message().fill('```\nx = ');
+    await message().press('End');
+    await page.keyboard.type('+');
+    assert.match(await message().inputValue(), /\+$/);
+    await message().fill('');
+    await page.keyboard.type('+');
+    await page.getByRole('combobox').waitFor();
+    await page.keyboard.press('Escape');
+    await page.getByRole('combobox').waitFor({ state: 'detached' });
+    assert.equal(await message().inputValue(), '+');
+    await message().fill('');
+  });
+
+  test('says so when a tool was switched off since it was listed', async () => {
+    const { body } = await world.server.ask('GET', '/tools/tools/search?q=bar');
+    const tool = body.tools.find((each: { name: string }) => each.name === 'demo_bar');
+    await page.keyboard.press('Control+k');
+    await page.getByRole('combobox').fill('bar');
+    await page.locator('[cmdk-item]', { hasText: '+bar' }).first().click();
+    await page.getByRole('dialog').getByLabel('text').fill('late');
+    await world.server.ask('PATCH', `/tools/bundles/${tool.bundleID}/tools/bar/version/${tool.version}`, { isEnabled: false });
+    await page.getByRole('dialog').getByLabel('text').press('Enter');
+    await page.getByRole('dialog').locator('.note.bad', { hasText: 'disabled' }).waitFor();
+    assert.equal(await page.getByRole('dialog').getByLabel('text').inputValue(), 'late');
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('Control+k');
+    await page.getByRole('combobox').fill('bar');
+    await page.getByText('No tool that is switched on matches').waitFor();
+    await page.keyboard.press('Escape');
+  });
+});
+
+test('nothing went wrong in any tab', () => assert.deepEqual(world.troubles, []));

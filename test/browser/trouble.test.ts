@@ -1,0 +1,135 @@
+import assert from 'node:assert/strict';
+import { gzipSync } from 'node:zlib';
+import { readFile, readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { testServer } from '../kit/server.ts';
+import { bundleId, setting, signInLink, type Setting } from './browser-kit.ts';
+
+let world: Setting;
+before(async () => {
+  world = await setting();
+  await world.server.ask('PUT', `/tools/bundles/${bundleId(1)}`, { slug: 'mine', displayName: 'Mine', isEnabled: true });
+});
+after(() => world.close());
+
+describe('the first load', () => {
+  test('is under 300 KB, compressed, editors and charts not in it', async () => {
+    const folder = join(import.meta.dirname, '..', '..', 'ui', 'dist');
+    const page = await readFile(join(folder, 'index.html'), 'utf8');
+    const wanted = new Set([...page.matchAll(/\/app\/(assets\/[\w.-]+)/g)].map((match) => match[1]!));
+    for (const file of wanted)
+      if (file.endsWith('.js')) for (const [, next] of (await readFile(join(folder, file), 'utf8')).matchAll(/(?:from|import)\s*"\.\/([\w.-]+\.js)"/g)) wanted.add(`assets/${next}`);
+    let bytes = gzipSync(page).length;
+    for (const file of wanted) bytes += gzipSync(await readFile(join(folder, file))).length;
+    assert.ok(wanted.size > 1, 'the files of the page were found');
+    assert.ok(bytes < 300_000, `${bytes} bytes`);
+    assert.ok(![...wanted].some((file) => /code-editor|diff-view|chart/.test(file)), [...wanted].join());
+    assert.ok((await readdir(join(folder, 'assets'))).some((file) => file.startsWith('code-editor')));
+  });
+});
+
+describe('a sign-in', () => {
+  test('that ends in mid-form asks again on top of the page and loses nothing', async () => {
+    const page = await world.open(`/tools/${bundleId(1)}/new`);
+    await page.getByLabel('Name', { exact: false }).first().fill('Half done');
+    await page.getByLabel('Address').fill('https://example.com/${x}');
+    await page.context().clearCookies();
+    await page.getByRole('button', { name: 'Save tool' }).click();
+    await page.getByRole('heading', { name: 'Please sign in again' }).waitFor();
+    const link = await signInLink(world.server);
+    await page.getByLabel('Sign-in link, code or token').fill(link);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('heading', { name: 'Please sign in again' }).waitFor({ state: 'detached' });
+    assert.equal(await page.getByLabel('Address').inputValue(), 'https://example.com/${x}');
+    await page.getByRole('button', { name: 'Save tool' }).click();
+    await page.locator('.problem', { hasText: 'example.com' }).waitFor();
+    await page.context().close();
+  });
+
+  test('with a used link says so and takes a token instead', async () => {
+    const link = await signInLink(world.server);
+    const page = await world.browser.newPage();
+    await page.goto(link);
+    await page.locator('.app').waitFor();
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByRole('heading', { name: 'Sign in to Oubliette' }).waitFor();
+    await page.goto('about:blank');
+    await page.goto(link);
+    await page.locator('.problem', { hasText: 'used' }).waitFor();
+    await page.getByLabel('Sign-in link, code or token').fill(world.server.token);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.locator('.app').waitFor();
+    assert.doesNotMatch(page.url(), /code=/);
+    await page.close();
+  });
+});
+
+describe('two tabs', () => {
+  test('that edit the same thing are told, and the second save does not overwrite unseen', async () => {
+    const first = await world.open(`/tools/${bundleId(1)}`);
+    const second = await first.context().newPage();
+    await second.goto(first.url());
+    for (const page of [first, second]) {
+      await page.getByRole('button', { name: 'More actions' }).click();
+      await page.getByRole('menuitem', { name: 'Edit bundle' }).click();
+    }
+    await first.getByRole('dialog').getByLabel('Description').fill('From the first');
+    await second.getByText('Another tab is editing').waitFor();
+    await first.getByRole('button', { name: 'Save' }).click();
+    await first.getByRole('dialog').waitFor({ state: 'detached' });
+    await second.getByRole('dialog').getByLabel('Description').fill('From the second');
+    await second.getByRole('button', { name: 'Save' }).click();
+    await second.getByText('Somebody changed this bundle').waitFor();
+    const { body } = await world.server.ask('GET', `/tools/bundles?bundleIDs=${bundleId(1)}`);
+    assert.equal(body.bundles[0].description, 'From the first');
+    await second.getByRole('button', { name: 'Overwrite' }).click();
+    await second.getByRole('dialog').waitFor({ state: 'detached' });
+    await first.getByText('From the second').waitFor();
+    await first.context().close();
+  });
+});
+
+describe('a server', () => {
+  test('that goes away and comes back is waited for, with the page and the sign-in kept', async () => {
+    const server = await testServer();
+    const port = Number(new URL(server.url).port);
+    const page = await world.browser.newPage();
+    await page.goto(await signInLink(server));
+    await page.goto(`${server.url}/app/console`);
+    await page.locator('.cm-content').fill('# kept');
+    await server.close();
+    await page.getByText('The server cannot be reached').waitFor();
+    const again = await testServer({ home: server.home, port });
+    await page.getByText('The server cannot be reached').waitFor({ state: 'detached', timeout: 20_000 });
+    await page.locator('.cm-content').fill('1 + 1');
+    await page.getByRole('button', { name: /^Run/ }).click();
+    await page.locator('pre', { hasText: /^2$/ }).waitFor();
+    await page.close();
+    await again.remove();
+  });
+});
+
+describe('the page', () => {
+  test('speaks German after a choice, also after a reload, and follows the chosen theme', async () => {
+    const page = await world.open('/tokens');
+    await page.getByLabel('Language').selectOption('de');
+    await page.getByRole('heading', { name: 'Tokens' }).waitFor();
+    await page.getByRole('button', { name: 'Neues Token' }).waitFor();
+    await page.getByLabel('Farbschema').selectOption('dark');
+    await page.reload();
+    await page.getByRole('button', { name: 'Neues Token' }).waitFor();
+    assert.equal(await page.locator('html').getAttribute('data-theme'), 'dark');
+    assert.equal(await page.locator('html').getAttribute('lang'), 'de');
+    await page.context().close();
+  });
+
+  test('follows a change made elsewhere without being asked', async () => {
+    const page = await world.open('/tools');
+    await world.server.ask('PUT', `/tools/bundles/${bundleId(7)}`, { slug: 'fresh', displayName: 'Fresh from elsewhere', isEnabled: true });
+    await page.getByRole('link', { name: 'Fresh from elsewhere' }).waitFor();
+    await page.context().close();
+  });
+});
+
+test('nothing went wrong in any tab', () => assert.deepEqual(world.troubles, []));
