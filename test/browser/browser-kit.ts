@@ -59,9 +59,16 @@ export async function setting(options: Parameters<typeof testServer>[0] = {}): P
     },
     async close() {
       await browser.close();
+      await endSessions(server);
       await server.remove();
     },
   };
+}
+
+/** A server that stops leaves its sandboxes for the next one; here there is none. */
+async function endSessions(server: TestServer): Promise<void> {
+  const listed = await server.call('session_list');
+  for (const { id } of listed?.value?.sessions ?? []) await server.call('session_end', { session_id: id });
 }
 
 export async function signInLink(server: TestServer): Promise<string> {

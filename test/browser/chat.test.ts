@@ -12,6 +12,7 @@ before(async () => {
 after(() => world.close());
 
 const message = () => page.getByRole('textbox', { name: 'Message', exact: true });
+const search = () => page.getByPlaceholder('Type to find a tool');
 const agentSays = (text: string) => page.locator('.bubble.agent', { hasText: text }).last().waitFor({ timeout: 30_000 });
 
 describe('a chat', () => {
@@ -32,7 +33,7 @@ describe('a chat', () => {
     await message().press('Enter');
     await page.getByRole('button', { name: 'blue', exact: true }).waitFor({ timeout: 30_000 });
     await page.reload();
-    await page.locator('.bubble', { hasText: 'Which <b>colour</b>?' }).waitFor();
+    await page.locator('.ask .bubble', { hasText: 'Which <b>colour</b>?' }).waitFor();
     assert.equal(await page.locator('.bubble.user').count(), 2, 'nothing twice, nothing lost');
     await page.getByRole('button', { name: 'blue', exact: true }).click();
     await agentSays('you said blue');
@@ -42,7 +43,7 @@ describe('a chat', () => {
   test('hands a picked file to the agent', async () => {
     await message().fill('"read: " + web_pick_file(prompt="A list")["text"]');
     await message().press('Enter');
-    await page.getByLabel('The agent asks for a file').locator('input[type=file], &').last().setInputFiles({ name: 'list.txt', mimeType: 'text/plain', buffer: Buffer.from('milk and bread') });
+    await page.locator('.ask input[type=file]').setInputFiles({ name: 'list.txt', mimeType: 'text/plain', buffer: Buffer.from('milk and bread') });
     await agentSays('read: milk and bread');
   });
 
@@ -58,7 +59,7 @@ describe('a chat', () => {
   test('can be stopped in the middle', async () => {
     await message().fill('web_ask_user(question="Never answered")');
     await message().press('Enter');
-    await page.getByText('Never answered').last().waitFor({ timeout: 30_000 });
+    await page.locator('.ask .bubble', { hasText: 'Never answered' }).waitFor({ timeout: 30_000 });
     await page.getByRole('button', { name: 'Stop' }).click();
     await page.locator('.chat-head .badge', { hasText: 'idle' }).waitFor({ timeout: 30_000 });
   });
@@ -76,7 +77,7 @@ describe('the palette', () => {
   test('opens by a plus, finds by typing, fills the form and puts the result into the chat, by keyboard alone', async () => {
     await message().focus();
     await page.keyboard.type('+');
-    await page.getByRole('combobox').waitFor();
+    await search().waitFor();
     await page.keyboard.type('foo');
     const first = page.locator('[cmdk-item][data-selected=true]');
     await first.filter({ hasText: '+foo' }).waitFor();
@@ -95,7 +96,7 @@ describe('the palette', () => {
     await message().focus();
     await page.keyboard.type('colour: ');
     await page.keyboard.type('+');
-    await page.getByRole('combobox').fill('foo');
+    await search().fill('foo');
     await page.locator('[cmdk-item]', { hasText: '+foo' }).first().click();
     await page.getByRole('dialog').getByLabel('text').fill('x');
     await page.getByRole('button', { name: 'Into the message' }).click();
@@ -111,9 +112,9 @@ describe('the palette', () => {
     assert.match(await message().inputValue(), /\+$/);
     await message().fill('');
     await page.keyboard.type('+');
-    await page.getByRole('combobox').waitFor();
+    await search().waitFor();
     await page.keyboard.press('Escape');
-    await page.getByRole('combobox').waitFor({ state: 'detached' });
+    await search().waitFor({ state: 'detached' });
     assert.equal(await message().inputValue(), '+');
     await message().fill('');
   });
@@ -122,7 +123,7 @@ describe('the palette', () => {
     const { body } = await world.server.ask('GET', '/tools/tools/search?q=bar');
     const tool = body.tools.find((each: { name: string }) => each.name === 'demo_bar');
     await page.keyboard.press('Control+k');
-    await page.getByRole('combobox').fill('bar');
+    await search().fill('bar');
     await page.locator('[cmdk-item]', { hasText: '+bar' }).first().click();
     await page.getByRole('dialog').getByLabel('text').fill('late');
     await world.server.ask('PATCH', `/tools/bundles/${tool.bundleID}/tools/bar/version/${tool.version}`, { isEnabled: false });
@@ -131,7 +132,7 @@ describe('the palette', () => {
     assert.equal(await page.getByRole('dialog').getByLabel('text').inputValue(), 'late');
     await page.keyboard.press('Escape');
     await page.keyboard.press('Control+k');
-    await page.getByRole('combobox').fill('bar');
+    await search().fill('bar');
     await page.getByText('No tool that is switched on matches').waitFor();
     await page.keyboard.press('Escape');
   });

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import type { Page } from 'playwright-core';
 import { axeFindings, screenshotFolder, setting, type Setting } from './browser-kit.ts';
 import { furnish, type Furniture } from './furnish.ts';
 
@@ -36,6 +37,21 @@ const pages = (): [name: string, path: string][] => [
   ['nowhere', '/no/such/page'],
 ];
 
+const overlays = (): [name: string, path: string, open: (page: Page) => Promise<void>][] => [
+  [
+    'palette',
+    '/tools',
+    async (page) => {
+      await page.keyboard.press('Control+k');
+      await page.getByPlaceholder('Type to find a tool').fill('we');
+      await page.locator('[cmdk-item]').first().waitFor();
+    },
+  ],
+  ['dialog-bundle', '/tools', (page) => page.getByRole('button', { name: 'New bundle' }).click()],
+  ['dialog-token', '/tokens', (page) => page.getByRole('button', { name: 'New token' }).click()],
+  ['dialog-secret', '/secrets', (page) => page.getByRole('button', { name: 'New secret' }).click()],
+];
+
 describe('every page', () => {
   for (const theme of ['light', 'dark'] as const)
     test(`has nothing that axe objects to and is drawn at three widths in the ${theme} theme`, async () => {
@@ -55,6 +71,18 @@ describe('every page', () => {
           // The whole page in view, because editors measure themselves only where they are seen.
           const height = name.startsWith('chat') ? 900 : Math.min(4_000, Number(await page.evaluate('document.documentElement.scrollHeight')));
           await page.setViewportSize({ width, height: Math.max(900, height) });
+          await page.screenshot({ path: join(folder, `${name}-${width}-${theme}.png`) });
+        }
+      }
+      for (const [name, path, openIt] of overlays()) {
+        await page.setViewportSize({ width: widths[0]!, height: 900 });
+        await page.goto(`${world.server.url}/app${path}`);
+        await page.locator('h1').first().waitFor();
+        await openIt(page);
+        await page.getByRole('dialog').waitFor();
+        findings.push(...(await axeFindings(page)).map((finding) => `${name} (${theme}): ${finding}`));
+        for (const width of widths) {
+          await page.setViewportSize({ width, height: 900 });
           await page.screenshot({ path: join(folder, `${name}-${width}-${theme}.png`) });
         }
       }

@@ -39,7 +39,7 @@ const titleOf = ({ label, read }: ReadProps): string => label || (typeof read['t
 function StringField(props: ReadProps) {
   const { read, value, isRequired, problems, path, onChange } = props;
   const text = typeof value === 'string' ? value : value === undefined ? '' : String(value);
-  const isLong = text.includes('\n') || text.length > 80 || Number(read['maxLength'] ?? 0) > 200 || /body|text|message|content|code|markdown/i.test(props.label);
+  const isLong = text.includes('\n') || text.length > 80 || Number(read['maxLength'] ?? 0) > 200 || /body|message|content|code|markdown|html|prompt/i.test(props.label);
   const common = {
     label: titleOf(props),
     hint: hintOf(read),

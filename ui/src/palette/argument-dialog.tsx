@@ -67,6 +67,10 @@ export default function ArgumentDialog({ tool, sink, onClose, onBack }: Argument
           event.preventDefault();
           void go(first);
         }}
+        onKeyDown={(event) => {
+          // In a field of several lines Enter is a new line.
+          if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) event.currentTarget.requestSubmit();
+        }}
       >
         <SchemaForm schema={tool.argSchema} value={args} problems={problems} onChange={setArgs} />
       </form>

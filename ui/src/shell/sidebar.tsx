@@ -86,9 +86,8 @@ export function Sidebar({ onLeave }: { onLeave?: () => void }) {
           <span className="cut faint" title={who?.version}>
             {who ? `${who.name} · ${who.level}` : ''}
           </span>
-          <button className="button bare compact" onClick={() => void signOut()}>
-            <Icon name="out" size={13} />
-            {t('shell.signOut')}
+          <button className="button bare icon compact" onClick={() => void signOut()} aria-label={t('shell.signOut')} title={t('shell.signOut')}>
+            <Icon name="out" size={14} />
           </button>
         </div>
       </div>

@@ -77,10 +77,10 @@ export function SessionListPage() {
                   <th>{t('sessions.session')}</th>
                   <th>{t('sessions.status')}</th>
                   <th>{t('chat.project')}</th>
-                  <th>{t('sessions.agent')}</th>
+                  <th className="roomy">{t('sessions.agent')}</th>
                   <th className="end">{t('sessions.turns')}</th>
-                  <th className="end">{t('sessions.tokens')}</th>
-                  <th className="end">{t('sessions.cost')}</th>
+                  <th className="end roomy">{t('sessions.tokens')}</th>
+                  <th className="end roomy">{t('sessions.cost')}</th>
                   <th className="end">{t('sessions.updated')}</th>
                 </tr>
               </thead>
@@ -97,10 +97,10 @@ export function SessionListPage() {
                       <StatusBadge status={session.status} />
                     </td>
                     <td className="cut" style={{ maxWidth: 180 }}>{nameOf(session.project_id)}</td>
-                    <td>{session.agent}</td>
+                    <td className="roomy">{session.agent}</td>
                     <td className="end number">{session.turn}</td>
-                    <td className="end number">{count((session.usage?.input_tokens ?? 0) + (session.usage?.output_tokens ?? 0))}</td>
-                    <td className="end number">{money(session.usage?.cost_usd ?? 0)}</td>
+                    <td className="end number roomy">{count((session.usage?.input_tokens ?? 0) + (session.usage?.output_tokens ?? 0))}</td>
+                    <td className="end number roomy">{money(session.usage?.cost_usd ?? 0)}</td>
                     <td className="end">
                       <When at={session.updated_at} />
                     </td>

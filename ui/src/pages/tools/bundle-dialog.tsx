@@ -26,6 +26,8 @@ export function BundleDialog({ bundle, onClose }: { bundle?: Bundle; onClose(): 
   const [error, setError] = useState<unknown>();
   const [isBusy, setBusy] = useState(false);
   const [isStale, setStale] = useState(false);
+  // The bundle behind this dialog is live; what counts is what the person saw when it opened.
+  const [seen] = useState(bundle);
   const navigate = useNavigate();
   const { id, displayName, slug, description } = draft.value;
   const set = (change: Partial<Fields>): void => draft.change((before) => ({ ...before, ...change }));
@@ -35,7 +37,7 @@ export function BundleDialog({ bundle, onClose }: { bundle?: Bundle; onClose(): 
     setBusy(true);
     setError(undefined);
     try {
-      if (bundle && !isStale && (await isChangedSince(bundle))) {
+      if (seen && !isStale && (await isChangedSince(seen))) {
         setStale(true);
         return;
       }

@@ -85,6 +85,9 @@ export function Tester({ tool, isOwn }: { tool: ToolView; isOwn: boolean }) {
               event.preventDefault();
               void go();
             }}
+            onKeyDown={(event) => {
+              if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) event.currentTarget.requestSubmit();
+            }}
           >
             {way === 'form' ? (
               <SchemaForm schema={tool.argSchema} value={draft.value} problems={problems} onChange={draft.change} />
