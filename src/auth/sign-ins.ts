@@ -47,7 +47,9 @@ export function signIns(store: SignInStore, tokens: Tokens): SignIns {
     async byCode(code) {
       const tokenId = await store.takeCode(hashOf(code), new Date().toISOString());
       if (!tokenId)
-        throw fail('auth.invalid', { message: 'This sign-in code was used or is too old. Get a new link with: oubliette login' });
+        throw fail('auth.invalid', {
+          message: 'This sign-in code was used or is too old. Get a new link with: oubliette login',
+        });
       return begin(await tokens.actorOf(tokenId, 'web'), tokenId);
     },
     async byToken(token) {

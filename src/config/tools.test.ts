@@ -20,7 +20,11 @@ after(async () => {
 });
 
 const run = (slug: string, args: object, actor = admin): Promise<any> =>
-  Promise.resolve(settingsTools(config).tools.find((tool) => tool.slug === slug)!.run(args, { actor } as Call));
+  Promise.resolve(
+    settingsTools(config)
+      .tools.find((tool) => tool.slug === slug)!
+      .run(args, { actor } as Call),
+  );
 const codeOf = (promise: Promise<unknown>): Promise<string> =>
   promise.then(
     () => 'ok',
@@ -47,12 +51,25 @@ describe('settings tools', () => {
   });
 
   test('leave what can run commands on the machine to the machine', async () => {
-    for (const path of [['servers', 'x'], ['servers'], ['agents', 'default'], ['include'], ['fs', 'root'], ['http'], ['http', 'allowRemoteConfig'], ['stats', 'reportDirs'], ['notify', 'topics', 0]])
+    for (const path of [
+      ['servers', 'x'],
+      ['servers'],
+      ['agents', 'default'],
+      ['include'],
+      ['fs', 'root'],
+      ['http'],
+      ['http', 'allowRemoteConfig'],
+      ['stats', 'reportDirs'],
+      ['notify', 'topics', 0],
+    ])
       assert.equal(await codeOf(run('set', { path, value: {} })), 'remote_config.refused', path.join('.'));
     assert.equal(await codeOf(run('set', { path: ['fs', 'root'], value: '/tmp' }, { ...admin, door: 'cli' })), 'ok');
   });
 
   test('refuse keys that were granted to a session', async () => {
-    assert.equal(await codeOf(run('set', { path: ['limits', 'depth'], value: 1 }, { ...admin, isGranted: true })), 'scope.denied');
+    assert.equal(
+      await codeOf(run('set', { path: ['limits', 'depth'], value: 1 }, { ...admin, isGranted: true })),
+      'scope.denied',
+    );
   });
 });

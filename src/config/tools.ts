@@ -7,7 +7,15 @@ import { configJsonSchema } from './published-schema.ts';
  * What can run commands on this machine or write where it likes: changed only by the command line on the machine,
  * unless http.allowRemoteConfig is on.
  */
-const machineOnly = ['include', 'servers', 'agents', 'fs', 'notify', 'stats.reportDirs', 'http.allowRemoteConfig'] as const;
+const machineOnly = [
+  'include',
+  'servers',
+  'agents',
+  'fs',
+  'notify',
+  'stats.reportDirs',
+  'http.allowRemoteConfig',
+] as const;
 
 const strict = { additionalProperties: false };
 const NoArgs = Type.Object({}, strict);
@@ -18,7 +26,9 @@ const SetArgs = Type.Object(
       maxItems: 8,
       description: 'Where in config.yaml, for example ["limits", "depth"]',
     }),
-    value: Type.Optional(Type.Unknown({ description: 'The new value; without it the key is removed and its default holds again' })),
+    value: Type.Optional(
+      Type.Unknown({ description: 'The new value; without it the key is removed and its default holds again' }),
+    ),
   },
   strict,
 );
@@ -34,7 +44,8 @@ export function settingsTools(config: ConfigRoom): BuiltInBundle {
     tools: [
       {
         slug: 'get',
-        description: 'The configuration that holds now, every default filled in, with its JSON Schema and what is wrong with the file.',
+        description:
+          'The configuration that holds now, every default filled in, with its JSON Schema and what is wrong with the file.',
         level: 'admin',
         argSchema: NoArgs,
         returns: '{settings, schema, problems, machine_only}',
@@ -48,14 +59,17 @@ export function settingsTools(config: ConfigRoom): BuiltInBundle {
       },
       {
         slug: 'set',
-        description: 'Set or remove one value in config.yaml; comments stay, and a result that is not valid is refused as a whole.',
+        description:
+          'Set or remove one value in config.yaml; comments stay, and a result that is not valid is refused as a whole.',
         level: 'admin',
         argSchema: SetArgs,
         returns: '{path, settings}',
         example: 'settings.set(path=["limits", "depth"], value=2)',
         run: async ({ path, value }: SetArgs, call: Call) => {
           if (call.actor.isGranted || call.actor.projects)
-            throw fail('scope.denied', { message: 'Settings can be changed only with a token that is not limited to projects or a session.' });
+            throw fail('scope.denied', {
+              message: 'Settings can be changed only with a token that is not limited to projects or a session.',
+            });
           if (!isLocal(call) && !isOpen(config) && touchesMachine(path)) throw fail('remote_config.refused');
           await config.edit(path, value);
           return { path, settings: config.current() };

@@ -32,7 +32,10 @@ export async function sqliteSignIns(db: Database): Promise<SignInStore> {
       }),
     takeCode: (hash, now) =>
       db.write((tx) => {
-        const row = tx.get<{ token_id: string; expires_at: string }>('SELECT * FROM sign_in_codes WHERE hash = ?', hash);
+        const row = tx.get<{ token_id: string; expires_at: string }>(
+          'SELECT * FROM sign_in_codes WHERE hash = ?',
+          hash,
+        );
         tx.run('DELETE FROM sign_in_codes WHERE hash = ?', hash);
         return row && row.expires_at > now ? row.token_id : undefined;
       }),

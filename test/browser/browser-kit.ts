@@ -49,7 +49,8 @@ export async function setting(options: Parameters<typeof testServer>[0] = {}): P
       page.setDefaultTimeout(10_000);
       page.on('pageerror', (error) => troubles.push(error.message));
       page.on('console', (message) => {
-        if (/Content Security Policy|Maximum update depth|unique "key"/.test(message.text())) troubles.push(message.text());
+        if (/Content Security Policy|Maximum update depth|unique "key"/.test(message.text()))
+          troubles.push(message.text());
       });
       await page.goto(await signInLink(server));
       await page.locator('.app').waitFor();

@@ -59,7 +59,11 @@ describe('the console', () => {
   });
 
   test('makes a tool of a program', async () => {
-    await world.server.ask('PUT', '/tools/bundles/0198c0de-0000-7000-8000-000000000001', { slug: 'mine', displayName: 'Mine', isEnabled: true });
+    await world.server.ask('PUT', '/tools/bundles/0198c0de-0000-7000-8000-000000000001', {
+      slug: 'mine',
+      displayName: 'Mine',
+      isEnabled: true,
+    });
     await go('/console');
     await page.locator('.cm-content').fill('demo.foo(text="promoted")');
     await page.getByRole('button', { name: 'Make it a tool' }).click();
@@ -76,7 +80,10 @@ describe('stats', () => {
     await go('/stats');
     await page.locator('td', { hasText: 'demo' }).first().waitFor();
     await page.locator('canvas').first().waitFor();
-    const [file] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name: 'CSV' }).last().click()]);
+    const [file] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('button', { name: 'CSV' }).last().click(),
+    ]);
     assert.match(await readFile(await file.path(), 'utf8'), /^name,total_calls/);
     await page.getByRole('button', { name: 'By token' }).click();
     await page.locator('td', { hasText: 'tok_' }).first().waitFor();
@@ -96,7 +103,12 @@ describe('tokens', () => {
     assert.match(secret, /^oub_/);
     await page.getByRole('button', { name: 'I have copied it' }).click();
     assert.doesNotMatch(await page.content(), new RegExp(secret));
-    assert.equal((await world.server.ask('GET', '/tools/tools', undefined, secret)).body.tools.every((tool: { bundleSlug: string }) => tool.bundleSlug === 'demo'), true);
+    assert.equal(
+      (await world.server.ask('GET', '/tools/tools', undefined, secret)).body.tools.every(
+        (tool: { bundleSlug: string }) => tool.bundleSlug === 'demo',
+      ),
+      true,
+    );
     await page.getByRole('button', { name: 'Revoke for the CI?' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click();
     await page.getByRole('dialog').waitFor({ state: 'detached' });
@@ -151,15 +163,26 @@ describe('health, sessions and servers', () => {
 
   test('show a session with its timeline, filtered, downloaded and ended', async () => {
     const project = await world.server.call('project_create', { name: 'Timeline' });
-    const { session_id } = (await world.server.call('session_spawn', { project_id: project.value.id, message: '"done here"' })).value;
+    const { session_id } = (
+      await world.server.call('session_spawn', { project_id: project.value.id, message: '"done here"' })
+    ).value;
     await go('/sessions');
     await page.getByRole('link', { name: session_id }).click();
     await page.locator('.timeline li', { hasText: 'completion' }).waitFor({ timeout: 30_000 });
     await page.getByLabel('Type of event').selectOption('message');
     assert.equal(await page.locator('.timeline li').count(), 2);
-    const [file] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name: 'Download log' }).click()]);
-    const lines = (await readFile(await file.path(), 'utf8')).trim().split('\n').map((line) => JSON.parse(line) as { index: number });
-    assert.deepEqual(lines.map(({ index }) => index), lines.map((_, index) => index));
+    const [file] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('button', { name: 'Download log' }).click(),
+    ]);
+    const lines = (await readFile(await file.path(), 'utf8'))
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as { index: number });
+    assert.deepEqual(
+      lines.map(({ index }) => index),
+      lines.map((_, index) => index),
+    );
     await page.getByRole('button', { name: 'End session' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'End session' }).click();
     await page.locator('h1 + .badge', { hasText: 'ended' }).waitFor({ timeout: 20_000 });

@@ -13,7 +13,8 @@ after(() => world.close());
 
 const message = () => page.getByRole('textbox', { name: 'Message', exact: true });
 const search = () => page.getByPlaceholder('Type to find a tool');
-const agentSays = (text: string) => page.locator('.bubble.agent', { hasText: text }).last().waitFor({ timeout: 30_000 });
+const agentSays = (text: string) =>
+  page.locator('.bubble.agent', { hasText: text }).last().waitFor({ timeout: 30_000 });
 
 describe('a chat', () => {
   test('begins with a project made in one step, and the agent in its sandbox answers', async () => {
@@ -29,7 +30,9 @@ describe('a chat', () => {
   });
 
   test('answers a question of the agent in place, also after a reload in mid-turn', async () => {
-    await message().fill('"you said " + web_ask_user(question="Which <b>colour</b>?", choices=["red", "blue"])["answer"]');
+    await message().fill(
+      '"you said " + web_ask_user(question="Which <b>colour</b>?", choices=["red", "blue"])["answer"]',
+    );
     await message().press('Enter');
     await page.getByRole('button', { name: 'blue', exact: true }).waitFor({ timeout: 30_000 });
     await page.reload();
@@ -43,7 +46,9 @@ describe('a chat', () => {
   test('hands a picked file to the agent', async () => {
     await message().fill('"read: " + web_pick_file(prompt="A list")["text"]');
     await message().press('Enter');
-    await page.locator('.ask input[type=file]').setInputFiles({ name: 'list.txt', mimeType: 'text/plain', buffer: Buffer.from('milk and bread') });
+    await page
+      .locator('.ask input[type=file]')
+      .setInputFiles({ name: 'list.txt', mimeType: 'text/plain', buffer: Buffer.from('milk and bread') });
     await agentSays('read: milk and bread');
   });
 
@@ -126,7 +131,9 @@ describe('the palette', () => {
     await search().fill('bar');
     await page.locator('[cmdk-item]', { hasText: '+bar' }).first().click();
     await page.getByRole('dialog').getByLabel('text').fill('late');
-    await world.server.ask('PATCH', `/tools/bundles/${tool.bundleID}/tools/bar/version/${tool.version}`, { isEnabled: false });
+    await world.server.ask('PATCH', `/tools/bundles/${tool.bundleID}/tools/bar/version/${tool.version}`, {
+      isEnabled: false,
+    });
     await page.getByRole('dialog').getByLabel('text').press('Enter');
     await page.getByRole('dialog').locator('.note.bad', { hasText: 'disabled' }).waitFor();
     assert.equal(await page.getByRole('dialog').getByLabel('text').inputValue(), 'late');

@@ -10,7 +10,10 @@ const widths = [1440, 900, 390];
 let world: Setting;
 let furniture: Furniture;
 before(async () => {
-  world = await setting({ config: 'allowedHosts: ["127.0.0.1"]\naliases: { colour: demo.foo }\nsnippets: { twice: { description: Call it twice, params: { word: { example: hi } }, body: "demo.foo(text=\\"{{ word }}\\")" } }\n' });
+  world = await setting({
+    config:
+      'allowedHosts: ["127.0.0.1"]\naliases: { colour: demo.foo }\nsnippets: { twice: { description: Call it twice, params: { word: { example: hi } }, body: "demo.foo(text=\\"{{ word }}\\")" } }\n',
+  });
   furniture = await furnish(world.server);
 });
 after(() => world.close());
@@ -25,7 +28,12 @@ const pages = (): [name: string, path: string][] => [
   ['tool-edit', `/tools/${furniture.bundleID}/weather/v1/edit`],
   ['import', '/tools/import'],
   ['chat-new', '/chat'],
-  ...(furniture.sessionId ? ([['chat', `/chat/${furniture.sessionId}`], ['session', `/sessions/${furniture.sessionId}`]] as [string, string][]) : []),
+  ...(furniture.sessionId
+    ? ([
+        ['chat', `/chat/${furniture.sessionId}`],
+        ['session', `/sessions/${furniture.sessionId}`],
+      ] as [string, string][])
+    : []),
   ['console', '/console'],
   ['sessions', '/sessions'],
   ['servers', '/servers'],
@@ -62,14 +70,22 @@ describe('every page', () => {
         await page.setViewportSize({ width: widths[0]!, height: 900 });
         await page.goto(`${world.server.url}/app${path}`);
         await page.locator('h1').first().waitFor();
-        await page.locator('.skeleton').first().waitFor({ state: 'detached', timeout: 8_000 }).catch(() => findings.push(`${name}: still loading`));
+        await page
+          .locator('.skeleton')
+          .first()
+          .waitFor({ state: 'detached', timeout: 8_000 })
+          .catch(() => findings.push(`${name}: still loading`));
         findings.push(...(await axeFindings(page)).map((finding) => `${name} (${theme}): ${finding}`));
         for (const width of widths) {
           await page.setViewportSize({ width, height: 900 });
-          const wider = (await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth')) as number;
+          const wider = (await page.evaluate(
+            'document.documentElement.scrollWidth - document.documentElement.clientWidth',
+          )) as number;
           if (wider > 0) findings.push(`${name} at ${width}: scrolls sideways by ${wider}px`);
           // The whole page in view, because editors measure themselves only where they are seen.
-          const height = name.startsWith('chat') ? 900 : Math.min(4_000, Number(await page.evaluate('document.documentElement.scrollHeight')));
+          const height = name.startsWith('chat')
+            ? 900
+            : Math.min(4_000, Number(await page.evaluate('document.documentElement.scrollHeight')));
           await page.setViewportSize({ width, height: Math.max(900, height) });
           await page.screenshot({ path: join(folder, `${name}-${width}-${theme}.png`) });
         }

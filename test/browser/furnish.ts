@@ -9,8 +9,17 @@ export interface Furniture {
 /** Fills a fresh home with a bit of everything, hostile texts included. */
 export async function furnish(server: TestServer): Promise<Furniture> {
   const bundleID = bundleId(1);
-  await server.ask('PUT', `/tools/bundles/${bundleID}`, { slug: 'city', displayName: 'City data', isEnabled: true, description: 'Weather and maps of cities' });
-  await server.ask('PUT', `/tools/bundles/${bundleId(2)}`, { slug: 'empty', displayName: 'Empty for now', isEnabled: false });
+  await server.ask('PUT', `/tools/bundles/${bundleID}`, {
+    slug: 'city',
+    displayName: 'City data',
+    isEnabled: true,
+    description: 'Weather and maps of cities',
+  });
+  await server.ask('PUT', `/tools/bundles/${bundleId(2)}`, {
+    slug: 'empty',
+    displayName: 'Empty for now',
+    isEnabled: false,
+  });
   await server.call('secret_set', { name: 'WEATHER_KEY', value: 'not-a-real-key-1234', hosts: ['127.0.0.1'] });
   await server.ask('PUT', `${path(bundleID, 'weather', 'v1')}`, {
     displayName: 'Weather',
@@ -24,15 +33,38 @@ export async function furnish(server: TestServer): Promise<Furniture> {
         city: { type: 'string', description: 'Name of the city' },
         units: { enum: ['metric', 'imperial'], default: 'metric' },
         days: { type: 'integer', minimum: 1, maximum: 7 },
-        where: { oneOf: [{ title: 'By name', type: 'string' }, { title: 'By place', type: 'object', properties: { lat: { type: 'number' }, lon: { type: 'number' } }, required: ['lat', 'lon'] }] },
+        where: {
+          oneOf: [
+            { title: 'By name', type: 'string' },
+            {
+              title: 'By place',
+              type: 'object',
+              properties: { lat: { type: 'number' }, lon: { type: 'number' } },
+              required: ['lat', 'lon'],
+            },
+          ],
+        },
         tree: { $ref: '#/definitions/node' },
         anything: {},
       },
       required: ['city'],
-      definitions: { node: { type: 'object', properties: { name: { type: 'string' }, children: { type: 'array', items: { $ref: '#/definitions/node' } } } } },
+      definitions: {
+        node: {
+          type: 'object',
+          properties: { name: { type: 'string' }, children: { type: 'array', items: { $ref: '#/definitions/node' } } },
+        },
+      },
     },
     outputSchema: { type: 'object' },
-    httpImpl: { request: { method: 'GET', urlTemplate: 'http://127.0.0.1:9/v1/${city}', query: { units: '${units}' }, headers: { accept: 'application/json' }, auth: { type: 'bearer', value: '${WEATHER_KEY}' } } },
+    httpImpl: {
+      request: {
+        method: 'GET',
+        urlTemplate: 'http://127.0.0.1:9/v1/${city}',
+        query: { units: '${units}' },
+        headers: { accept: 'application/json' },
+        auth: { type: 'bearer', value: '${WEATHER_KEY}' },
+      },
+    },
   });
   await server.ask('PUT', `${path(bundleID, 'colour', 'v1')}`, {
     displayName: 'Colour of a word',
@@ -42,10 +74,18 @@ export async function furnish(server: TestServer): Promise<Furniture> {
     functionImpl: { func: 'demo.foo' },
   });
   for (const text of ['one', 'two', 'three']) await server.call('demo_foo', { text });
-  await server.call('token_create', { name: 'reader of a CI job', scope: 'read', ttl_seconds: 86400, bundles: ['city'] });
+  await server.call('token_create', {
+    name: 'reader of a CI job',
+    scope: 'read',
+    ttl_seconds: 86400,
+    bundles: ['city'],
+  });
   const project = await server.call('project_create', { name: 'First steps' });
-  const sent = project?.value?.id ? await server.call('session_spawn', { project_id: project.value.id, message: 'tools()' }) : undefined;
+  const sent = project?.value?.id
+    ? await server.call('session_spawn', { project_id: project.value.id, message: 'tools()' })
+    : undefined;
   return { bundleID, ...(sent?.value?.session_id ? { sessionId: sent.value.session_id } : {}) };
 }
 
-export const path = (bundleID: string, slug: string, version: string): string => `/tools/bundles/${bundleID}/tools/${slug}/version/${version}`;
+export const path = (bundleID: string, slug: string, version: string): string =>
+  `/tools/bundles/${bundleID}/tools/${slug}/version/${version}`;

@@ -57,11 +57,23 @@ describe('tools', () => {
     await page.locator('.badge', { hasText: 'MAP_KEY secret' }).waitFor();
     await page.locator('.badge.bad', { hasText: 'city unknown' }).waitFor();
 
-    await page.locator('.cm-content').first().fill('{"type": "object", "properties": {"city": {"type": "strin"}}, "required": ["city"]}');
+    await page
+      .locator('.cm-content')
+      .first()
+      .fill('{"type": "object", "properties": {"city": {"type": "strin"}}, "required": ["city"]}');
     await page.getByRole('button', { name: 'Save tool' }).click();
     await page.locator('.problem').first().waitFor();
-    assert.equal(await page.getByLabel('Address').inputValue(), `${address}/v1/\${city}`, 'a refused save keeps every field');
-    await page.locator('.cm-content').first().fill('{"type": "object", "properties": {"city": {"type": "string"}, "language": {"type": "string"}}, "required": ["city"]}');
+    assert.equal(
+      await page.getByLabel('Address').inputValue(),
+      `${address}/v1/\${city}`,
+      'a refused save keeps every field',
+    );
+    await page
+      .locator('.cm-content')
+      .first()
+      .fill(
+        '{"type": "object", "properties": {"city": {"type": "string"}, "language": {"type": "string"}}, "required": ["city"]}',
+      );
     await page.locator('.badge.accent', { hasText: 'city argument' }).waitFor();
     await page.getByRole('button', { name: 'Save tool' }).click();
     await page.getByRole('heading', { name: 'Find a city' }).waitFor();
@@ -134,11 +146,20 @@ describe('tools', () => {
     await seed('parcel', 3);
     const page = await world.open(`/tools/${bundleId(3)}`);
     await page.getByRole('button', { name: 'More actions' }).click();
-    const [download] = await Promise.all([page.waitForEvent('download'), page.getByRole('menuitem', { name: 'Export as ZIP' }).click()]);
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('menuitem', { name: 'Export as ZIP' }).click(),
+    ]);
     assert.equal(download.suggestedFilename(), 'parcel.zip');
     const file = await download.path();
     await page.goto(`${world.server.url}/app/tools/import`);
-    await page.getByLabel('File').setInputFiles({ name: 'parcel.zip', mimeType: 'application/zip', buffer: await (await import('node:fs/promises')).readFile(file) });
+    await page
+      .getByLabel('File')
+      .setInputFiles({
+        name: 'parcel.zip',
+        mimeType: 'application/zip',
+        buffer: await (await import('node:fs/promises')).readFile(file),
+      });
     await page.getByRole('button', { name: 'Import', exact: true }).click();
     await page.getByText('1 there already').waitFor();
     await page.context().close();
@@ -147,7 +168,11 @@ describe('tools', () => {
   test('are still usable as ten thousand in one bundle', async () => {
     await seed('many', 4);
     const bodies = Array.from({ length: 300 }, (_, index) => index);
-    await Promise.all(bodies.map((index) => world.server.ask('PUT', path(bundleId(4), `tool-${index}`, 'v1'), toolBody(`Number ${index}`))));
+    await Promise.all(
+      bodies.map((index) =>
+        world.server.ask('PUT', path(bundleId(4), `tool-${index}`, 'v1'), toolBody(`Number ${index}`)),
+      ),
+    );
     const page = await world.open(`/tools/${bundleId(4)}`);
     await page.getByRole('button', { name: 'Load more' }).waitFor();
     assert.equal(await page.locator('.rows > li').count(), 50, 'a page at a time');
@@ -159,7 +184,11 @@ describe('tools', () => {
 
 describe('what tools answer', () => {
   test('is text and nothing else, however large or hostile', async () => {
-    await world.server.ask('PUT', `/tools/bundles/${bundleId(5)}`, { slug: 'hostile', displayName: 'Hostile', isEnabled: true });
+    await world.server.ask('PUT', `/tools/bundles/${bundleId(5)}`, {
+      slug: 'hostile',
+      displayName: 'Hostile',
+      isEnabled: true,
+    });
     const stored = await world.server.ask('PUT', path(bundleId(5), 'large', 'v1'), {
       ...toolBody('<img src=x onerror=window.taken=1>'),
       type: 'script',

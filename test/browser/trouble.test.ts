@@ -9,7 +9,11 @@ import { bundleId, setting, signInLink, type Setting } from './browser-kit.ts';
 let world: Setting;
 before(async () => {
   world = await setting();
-  await world.server.ask('PUT', `/tools/bundles/${bundleId(1)}`, { slug: 'mine', displayName: 'Mine', isEnabled: true });
+  await world.server.ask('PUT', `/tools/bundles/${bundleId(1)}`, {
+    slug: 'mine',
+    displayName: 'Mine',
+    isEnabled: true,
+  });
 });
 after(() => world.close());
 
@@ -19,7 +23,11 @@ describe('the first load', () => {
     const page = await readFile(join(folder, 'index.html'), 'utf8');
     const wanted = new Set([...page.matchAll(/\/app\/(assets\/[\w.-]+)/g)].map((match) => match[1]!));
     for (const file of wanted)
-      if (file.endsWith('.js')) for (const [, next] of (await readFile(join(folder, file), 'utf8')).matchAll(/(?:from|import)\s*"\.\/([\w.-]+\.js)"/g)) wanted.add(`assets/${next}`);
+      if (file.endsWith('.js'))
+        for (const [, next] of (await readFile(join(folder, file), 'utf8')).matchAll(
+          /(?:from|import)\s*"\.\/([\w.-]+\.js)"/g,
+        ))
+          wanted.add(`assets/${next}`);
     let bytes = gzipSync(page).length;
     for (const file of wanted) bytes += gzipSync(await readFile(join(folder, file))).length;
     assert.ok(wanted.size > 1, 'the files of the page were found');
@@ -126,7 +134,11 @@ describe('the page', () => {
 
   test('follows a change made elsewhere without being asked', async () => {
     const page = await world.open('/tools');
-    await world.server.ask('PUT', `/tools/bundles/${bundleId(7)}`, { slug: 'fresh', displayName: 'Fresh from elsewhere', isEnabled: true });
+    await world.server.ask('PUT', `/tools/bundles/${bundleId(7)}`, {
+      slug: 'fresh',
+      displayName: 'Fresh from elsewhere',
+      isEnabled: true,
+    });
     await page.getByRole('link', { name: 'Fresh from elsewhere' }).waitFor();
     await page.context().close();
   });

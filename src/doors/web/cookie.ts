@@ -21,7 +21,13 @@ export const csrfOf = (request: FastifyRequest): string | undefined => {
   return typeof header === 'string' && header !== '' ? header : undefined;
 };
 
-export function setCookie(reply: FastifyReply, name: string, value: string, maxAgeSeconds: number, isSecure: boolean): void {
+export function setCookie(
+  reply: FastifyReply,
+  name: string,
+  value: string,
+  maxAgeSeconds: number,
+  isSecure: boolean,
+): void {
   const parts = [`${name}=${value}`, 'Path=/', 'HttpOnly', 'SameSite=Strict', `Max-Age=${maxAgeSeconds}`];
   if (isSecure) parts.push('Secure');
   void reply.header('Set-Cookie', parts.join('; '));

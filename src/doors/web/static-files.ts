@@ -42,7 +42,9 @@ export async function staticFiles(app: FastifyInstance, folder: string): Promise
   };
   const isFile = (path: string): boolean => /^[\w-]+\.\w+$/.test(path) && existsSync(join(folder, path));
   app.get('/app', { schema: { hide: true } }, async (_, reply) => send(page, reply));
-  app.get('/app/*', { schema: { hide: true } }, async (request, reply) => send((request.params as { '*': string })['*'], reply));
+  app.get('/app/*', { schema: { hide: true } }, async (request, reply) =>
+    send((request.params as { '*': string })['*'], reply),
+  );
 }
 
 function protect(reply: FastifyReply): void {

@@ -21,9 +21,15 @@ after(async () => {
 });
 
 const post = (path: string, body: unknown, headers: Record<string, string> = {}) =>
-  fetch(server.url + path, { method: 'POST', body: JSON.stringify(body), headers: { 'content-type': 'application/json', ...headers } });
+  fetch(server.url + path, {
+    method: 'POST',
+    body: JSON.stringify(body),
+    headers: { 'content-type': 'application/json', ...headers },
+  });
 const newCode = async (): Promise<string> => {
-  const { signInUrl } = (await (await post('/auth/link', {}, { authorization: `Bearer ${admin}` })).json()) as { signInUrl: string };
+  const { signInUrl } = (await (await post('/auth/link', {}, { authorization: `Bearer ${admin}` })).json()) as {
+    signInUrl: string;
+  };
   return signInUrl.split('#code=')[1]!;
 };
 const signIn = async (): Promise<{ cookie: string; csrf: string }> => {
@@ -108,7 +114,11 @@ describe('the page', () => {
 
   test('never leaves its folder', async () => {
     const { port } = new URL(server.url);
-    for (const path of ['/app/../package.json', '/app/%2e%2e/package.json', '/app/assets/..%2f..%2f..%2fpackage.json']) {
+    for (const path of [
+      '/app/../package.json',
+      '/app/%2e%2e/package.json',
+      '/app/assets/..%2f..%2f..%2fpackage.json',
+    ]) {
       const text = await raw(Number(port), path);
       assert.doesNotMatch(text, /"devDependencies"/, path);
     }
@@ -119,7 +129,10 @@ describe('GET /events', () => {
   test('says hello, then that the catalog changed', async () => {
     const { cookie, csrf } = await signIn();
     const stop = new AbortController();
-    const response = await fetch(`${server.url}/events?topics=catalog`, { headers: { cookie, 'x-oubliette-csrf': csrf }, signal: stop.signal });
+    const response = await fetch(`${server.url}/events?topics=catalog`, {
+      headers: { cookie, 'x-oubliette-csrf': csrf },
+      signal: stop.signal,
+    });
     assert.equal(response.headers.get('content-type'), 'text/event-stream');
     const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
     let text = (await reader.read()).value ?? '';
@@ -135,16 +148,21 @@ describe('GET /events', () => {
 
   test('closes when the token is revoked', async () => {
     const auth = { authorization: `Bearer ${admin}` };
-    const made = (await (await post('/call/token_create', { args: { name: 'short', scope: 'read' } }, auth)).json()) as any;
+    const made = (await (
+      await post('/call/token_create', { args: { name: 'short', scope: 'read' } }, auth)
+    ).json()) as any;
     const response = await fetch(`${server.url}/events`, { headers: { authorization: `Bearer ${made.value.token}` } });
     const reader = response.body!.getReader();
     await reader.read();
     await post('/call/token_revoke', { args: { token_id: made.value.id } }, auth);
-    for (let done = false; !done; ) ({ done } = await reader.read());
+    for (let done = false; !done;) ({ done } = await reader.read());
   });
 
   test('refuses topics it does not have, and strangers', async () => {
-    assert.equal((await fetch(`${server.url}/events?topics=weather`, { headers: { authorization: `Bearer ${admin}` } })).status, 400);
+    assert.equal(
+      (await fetch(`${server.url}/events?topics=weather`, { headers: { authorization: `Bearer ${admin}` } })).status,
+      400,
+    );
     assert.equal((await fetch(`${server.url}/events`)).status, 401);
   });
 });

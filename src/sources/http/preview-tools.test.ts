@@ -13,14 +13,25 @@ before(async () => {
     isEnabled: true,
     type: 'http',
     argSchema: { type: 'object', properties: { city: { type: 'string' } } },
-    httpImpl: { request: { method: 'GET', urlTemplate: 'https://api.example.com/${city}', auth: { type: 'bearer', value: '${CITY_KEY}' } } },
+    httpImpl: {
+      request: {
+        method: 'GET',
+        urlTemplate: 'https://api.example.com/${city}',
+        auth: { type: 'bearer', value: '${CITY_KEY}' },
+      },
+    },
   });
 });
 after(() => server.remove());
 
 describe('preview_request', () => {
   test('answers the filled request with its secret masked', async () => {
-    const { value } = await server.call('preview_request', { bundle_id, slug: 'weather', version: 'v1', args: { city: 'São Paulo' } });
+    const { value } = await server.call('preview_request', {
+      bundle_id,
+      slug: 'weather',
+      version: 'v1',
+      args: { city: 'São Paulo' },
+    });
     assert.equal(value.url, 'https://api.example.com/S%C3%A3o%20Paulo');
     assert.doesNotMatch(JSON.stringify(value), /a-secret-of-the-city/);
     assert.deepEqual(value.secrets, [{ name: 'CITY_KEY', isSet: true }]);
@@ -34,7 +45,11 @@ describe('preview_request', () => {
 
   test('knows only what the token reaches', async () => {
     const { token } = (await server.call('token_create', { name: 'other', scope: 'read', bundles: ['preview'] })).value;
-    const answer = await server.call('preview_request', { bundle_id, slug: 'weather', version: 'v1', args: { city: 'x' } }, token);
+    const answer = await server.call(
+      'preview_request',
+      { bundle_id, slug: 'weather', version: 'v1', args: { city: 'x' } },
+      token,
+    );
     assert.match(JSON.stringify(answer), /There is no tool/);
   });
 });

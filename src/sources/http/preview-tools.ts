@@ -25,7 +25,8 @@ export function previewTools({ http, resolve }: PreviewDeps): BuiltInBundle {
     tools: [
       {
         slug: 'request',
-        description: 'The request that an HTTP tool would send with these arguments, every secret masked. Nothing is sent.',
+        description:
+          'The request that an HTTP tool would send with these arguments, every secret masked. Nothing is sent.',
         level: 'read',
         argSchema: {
           type: 'object',
@@ -33,7 +34,11 @@ export function previewTools({ http, resolve }: PreviewDeps): BuiltInBundle {
             bundle_id: text('Id of the bundle'),
             slug: text('Slug of the tool'),
             version: text('Version of the tool'),
-            args: { type: 'object', default: {}, description: 'Arguments of the tool; defaults of its schema are not filled in' },
+            args: {
+              type: 'object',
+              default: {},
+              description: 'Arguments of the tool; defaults of its schema are not filled in',
+            },
           },
           required: ['bundle_id', 'slug', 'version'],
           additionalProperties: false,
@@ -42,7 +47,10 @@ export function previewTools({ http, resolve }: PreviewDeps): BuiltInBundle {
         example: 'preview.request(bundle_id="...", slug="weather", version="v1", args={"city": "Bonn"})',
         run: async ({ bundle_id, slug, version, args = {} }: PreviewArgs, call: Call) => {
           const tool = await resolve(call.actor, { bundleID: bundle_id, slug, version });
-          if (tool.type !== 'http') throw fail('type.unsupported', { message: `${tool.name} sends no request of its own: it is of type ${tool.type}.` });
+          if (tool.type !== 'http')
+            throw fail('type.unsupported', {
+              message: `${tool.name} sends no request of its own: it is of type ${tool.type}.`,
+            });
           return http.preview(tool, args);
         },
       },

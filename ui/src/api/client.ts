@@ -42,7 +42,9 @@ export async function send(method: string, path: string, options: RequestOptions
 
 /** Makes the error of a refused response. */
 export function refusal(response: Response, answer: unknown): ApiError {
-  const error = (answer as { error?: { code?: string; message?: string; details?: Detail[]; requestId?: string } } | null)?.error;
+  const error = (
+    answer as { error?: { code?: string; message?: string; details?: Detail[]; requestId?: string } } | null
+  )?.error;
   return new ApiError(
     response.status,
     error?.code ?? `http.${response.status}`,
@@ -63,8 +65,7 @@ async function parse(response: Response): Promise<unknown> {
 }
 
 export type Answer<T = unknown> =
-  | { ok: true; value: T }
-  | { ok: false; error: { code: string; message: string; retryable: boolean } };
+  { ok: true; value: T } | { ok: false; error: { code: string; message: string; retryable: boolean } };
 
 /** Calls any tool by name; what failed after dispatch is a value. */
 export const callTool = <T>(name: string, args: Record<string, unknown>, signal?: AbortSignal): Promise<Answer<T>> =>

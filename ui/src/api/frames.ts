@@ -6,7 +6,9 @@ export interface Frame {
 
 /** Cuts a byte stream of `text/event-stream` into frames; half a frame waits for the rest. */
 export async function* framesOf(body: ReadableStream<Uint8Array>): AsyncGenerator<Frame> {
-  const reader = body.pipeThrough(new TextDecoderStream() as unknown as ReadableWritablePair<string, Uint8Array>).getReader();
+  const reader = body
+    .pipeThrough(new TextDecoderStream() as unknown as ReadableWritablePair<string, Uint8Array>)
+    .getReader();
   let rest = '';
   try {
     for (;;) {

@@ -15,7 +15,8 @@ export const queries = new QueryClient({
 
 const listed = (path: string, params: Record<string, string | number | boolean | undefined>): string => {
   const search = new URLSearchParams();
-  for (const [name, value] of Object.entries(params)) if (value !== undefined && value !== '') search.set(name, String(value));
+  for (const [name, value] of Object.entries(params))
+    if (value !== undefined && value !== '') search.set(name, String(value));
   return `${path}?${search}`;
 };
 
@@ -28,7 +29,11 @@ export const bundlesPaged = () =>
   infiniteQueryOptions({
     queryKey: ['bundles', 'paged'],
     queryFn: ({ pageParam, signal }) =>
-      request<Page & { bundles: Bundle[] }>('GET', listed('/tools/bundles', { includeDisabled: true, pageSize: 100, pageToken: pageParam }), { signal }),
+      request<Page & { bundles: Bundle[] }>(
+        'GET',
+        listed('/tools/bundles', { includeDisabled: true, pageSize: 100, pageToken: pageParam }),
+        { signal },
+      ),
     initialPageParam: '',
     getNextPageParam: nextPage,
   });
@@ -41,7 +46,11 @@ export const allBundles = () =>
       const bundles: Bundle[] = [];
       let pageToken: string | undefined;
       do {
-        const page = await request<Page & { bundles: Bundle[] }>('GET', listed('/tools/bundles', { includeDisabled: true, pageSize: 256, pageToken }), { signal });
+        const page = await request<Page & { bundles: Bundle[] }>(
+          'GET',
+          listed('/tools/bundles', { includeDisabled: true, pageSize: 256, pageToken }),
+          { signal },
+        );
         bundles.push(...page.bundles);
         pageToken = page.nextPageToken;
       } while (pageToken && bundles.length < 5_000);
@@ -93,7 +102,11 @@ export const enabledTools = () =>
       const tools: ToolView[] = [];
       let pageToken: string | undefined;
       do {
-        const page = await request<Page & { tools: ToolView[] }>('GET', listed('/tools/tools', { recommendedPageSize: 256, pageToken }), { signal });
+        const page = await request<Page & { tools: ToolView[] }>(
+          'GET',
+          listed('/tools/tools', { recommendedPageSize: 256, pageToken }),
+          { signal },
+        );
         tools.push(...page.tools);
         pageToken = page.nextPageToken;
       } while (pageToken && tools.length < 1_500);
@@ -104,9 +117,13 @@ export const enabledTools = () =>
 
 /** An answer of one of the server's own tools, kept under its name and arguments. */
 export const ownQuery = <T>(name: string, args: Record<string, unknown> = {}) =>
-  queryOptions({ queryKey: [name.split('_')[0] ?? name, name, args], queryFn: ({ signal }) => own<T>(name, args, signal) });
+  queryOptions({
+    queryKey: [name.split('_')[0] ?? name, name, args],
+    queryFn: ({ signal }) => own<T>(name, args, signal),
+  });
 
 export const allProjects = () => ownQuery<{ projects: Project[] }>('project_list');
-export const allSessions = (args: { project_id?: string; status?: string } = {}) => ownQuery<{ sessions: Session[] }>('session_list', args);
+export const allSessions = (args: { project_id?: string; status?: string } = {}) =>
+  ownQuery<{ sessions: Session[] }>('session_list', args);
 export const oneSession = (id: string) => ownQuery<Session>('session_get', { session_id: id });
 export const allTokens = () => ownQuery<{ tokens: Token[] }>('token_list');

@@ -23,7 +23,19 @@ export interface CodeEditorProps {
 }
 
 /** CodeMirror as a controlled control. Tab leaves it after Escape, as its own documentation promises keyboard users. */
-export default function CodeEditor({ label, language, value, onChange, onRun, complete, check, isReadOnly, hasProblem, minHeight = 120, placeholder }: CodeEditorProps) {
+export default function CodeEditor({
+  label,
+  language,
+  value,
+  onChange,
+  onRun,
+  complete,
+  check,
+  isReadOnly,
+  hasProblem,
+  minHeight = 120,
+  placeholder,
+}: CodeEditorProps) {
   const place = useRef<HTMLDivElement>(null);
   const view = useRef<EditorView>(undefined);
   const latest = useRef({ onChange, onRun, complete, check });
@@ -36,7 +48,9 @@ export default function CodeEditor({ label, language, value, onChange, onRun, co
   useEffect(() => {
     if (!place.current) return;
     const extensions: Extension[] = [
-      Prec.highest(keymap.of([{ key: 'Mod-Enter', run: () => (latest.current.onRun ? (latest.current.onRun(), true) : false) }])),
+      Prec.highest(
+        keymap.of([{ key: 'Mod-Enter', run: () => (latest.current.onRun ? (latest.current.onRun(), true) : false) }]),
+      ),
       basicSetup,
       look,
       EditorView.lineWrapping,
@@ -52,7 +66,10 @@ export default function CodeEditor({ label, language, value, onChange, onRun, co
     if (language === 'python') extensions.push(python());
     if (placeholder) extensions.push(placeholderText(placeholder));
     if (isReadOnly) extensions.push(EditorState.readOnly.of(true), EditorView.editable.of(false));
-    const made = new EditorView({ parent: place.current, state: EditorState.create({ doc: first.current, extensions }) });
+    const made = new EditorView({
+      parent: place.current,
+      state: EditorState.create({ doc: first.current, extensions }),
+    });
     view.current = made;
     return () => {
       made.destroy();
@@ -64,11 +81,17 @@ export default function CodeEditor({ label, language, value, onChange, onRun, co
   useEffect(() => {
     const current = view.current;
     first.current = value;
-    if (current && current.state.doc.toString() !== value) current.dispatch({ changes: { from: 0, to: current.state.doc.length, insert: value } });
+    if (current && current.state.doc.toString() !== value)
+      current.dispatch({ changes: { from: 0, to: current.state.doc.length, insert: value } });
   }, [value]);
 
   useEffect(() => {
-    view.current?.dispatch({ effects: checking.current.reconfigure([linter((at) => latest.current.check?.(at) ?? [], { delay: 250 }), lintGutter()]) });
+    view.current?.dispatch({
+      effects: checking.current.reconfigure([
+        linter((at) => latest.current.check?.(at) ?? [], { delay: 250 }),
+        lintGutter(),
+      ]),
+    });
   }, [check]);
 
   return <div ref={place} className={`editor${hasProblem ? ' bad' : ''}`} />;

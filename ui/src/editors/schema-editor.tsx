@@ -23,5 +23,16 @@ export default function SchemaEditor({ label, value, onChange, refused }: Schema
     ],
     [refused],
   );
-  return <CodeEditor label={label} language="json" value={value} onChange={onChange} complete={(context: CompletionContext) => completeSchema(context)} check={check} minHeight={150} hasProblem={refused.length > 0} />;
+  return (
+    <CodeEditor
+      label={label}
+      language="json"
+      value={value}
+      onChange={onChange}
+      complete={(context: CompletionContext) => completeSchema(context)}
+      check={check}
+      minHeight={150}
+      hasProblem={refused.length > 0}
+    />
+  );
 }

@@ -9,13 +9,17 @@ export type Problems = Record<string, string>;
 export async function checkValue(schema: JsonSchema, value: unknown): Promise<Problems> {
   try {
     const { Validator } = await import('@cfworker/json-schema');
-    const isNewer = typeof schema === 'object' && String((schema as { $schema?: unknown }).$schema ?? '').includes('2020-12');
-    const { valid, errors } = new Validator(schema as never, isNewer ? '2020-12' : '7', false).validate(JSON.parse(JSON.stringify(value ?? null)));
+    const isNewer =
+      typeof schema === 'object' && String((schema as { $schema?: unknown }).$schema ?? '').includes('2020-12');
+    const { valid, errors } = new Validator(schema as never, isNewer ? '2020-12' : '7', false).validate(
+      JSON.parse(JSON.stringify(value ?? null)),
+    );
     if (valid) return {};
     const problems: Problems = {};
     for (const error of errors) {
       const path = error.instanceLocation.replace(/^#/, '');
-      const isSummary = ['properties', 'items', 'allOf', '$ref', 'additionalProperties'].includes(error.keyword) && errors.length > 1;
+      const isSummary =
+        ['properties', 'items', 'allOf', '$ref', 'additionalProperties'].includes(error.keyword) && errors.length > 1;
       if (isSummary && error.keyword !== 'additionalProperties') continue;
       if (error.keyword === 'required') {
         const name = /"([^"]+)"/.exec(error.error)?.[1];

@@ -19,7 +19,8 @@ export interface ValueFieldProps {
 /** The same with the schema resolved. */
 export type ReadProps = ValueFieldProps & { read: SchemaObject };
 
-export const hintOf = (read: SchemaObject): string | undefined => (typeof read['description'] === 'string' ? read['description'].slice(0, 400) : undefined);
+export const hintOf = (read: SchemaObject): string | undefined =>
+  typeof read['description'] === 'string' ? read['description'].slice(0, 400) : undefined;
 
 /** Fields that hold others get the component for one value from above, so that the two need not import each other. */
 export type NestingProps = ReadProps & { Value: ComponentType<ValueFieldProps> };

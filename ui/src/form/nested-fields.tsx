@@ -43,7 +43,9 @@ export function ObjectField(props: NestingProps) {
   const patterns = isObject(read['patternProperties']) ? Object.values(read['patternProperties']) : [];
   const extra = patterns[0] ?? read['additionalProperties'];
   const takesMore = extra === true || isObject(extra) || (extra === undefined && names.length === 0);
-  const more = takesMore ? <FreePairs {...props} known={new Set(names)} object={object} set={set} schema={isObject(extra) ? extra : {}} /> : null;
+  const more = takesMore ? (
+    <FreePairs {...props} known={new Set(names)} object={object} set={set} schema={isObject(extra) ? extra : {}} />
+  ) : null;
   if (isTop)
     return (
       <>
@@ -64,7 +66,11 @@ export function ObjectField(props: NestingProps) {
   );
 }
 
-type PairsProps = NestingProps & { known: Set<string>; object: Record<string, unknown>; set(name: string, value: unknown): void };
+type PairsProps = NestingProps & {
+  known: Set<string>;
+  object: Record<string, unknown>;
+  set(name: string, value: unknown): void;
+};
 
 function FreePairs({ known, object, set, schema, root, path, depth, problems, Value }: PairsProps) {
   const names = Object.keys(object).filter((name) => !known.has(name));
@@ -88,7 +94,17 @@ function FreePairs({ known, object, set, schema, root, path, depth, problems, Va
               set(next, object[name]);
             }}
           />
-          <Value schema={schema} root={root} label={name} path={`${path}/${name}`} value={object[name]} isRequired depth={depth + 1} problems={problems} onChange={(next) => set(name, next)} />
+          <Value
+            schema={schema}
+            root={root}
+            label={name}
+            path={`${path}/${name}`}
+            value={object[name]}
+            isRequired
+            depth={depth + 1}
+            problems={problems}
+            onChange={(next) => set(name, next)}
+          />
           <RemoveButton label={name} onRemove={() => set(name, undefined)} />
         </div>
       ))}
@@ -106,8 +122,13 @@ function FreePairs({ known, object, set, schema, root, path, depth, problems, Va
 export function ArrayField(props: NestingProps) {
   const { read, root, path, value, depth, label, problems, isRequired, onChange, Value } = props;
   const rows = Array.isArray(value) ? (value as unknown[]) : [];
-  const fixed = Array.isArray(read['prefixItems']) ? (read['prefixItems'] as unknown[]) : Array.isArray(read['items']) ? (read['items'] as unknown[]) : [];
-  const itemOf = (index: number): unknown => fixed[index] ?? (Array.isArray(read['items']) ? {} : (read['items'] ?? {}));
+  const fixed = Array.isArray(read['prefixItems'])
+    ? (read['prefixItems'] as unknown[])
+    : Array.isArray(read['items'])
+      ? (read['items'] as unknown[])
+      : [];
+  const itemOf = (index: number): unknown =>
+    fixed[index] ?? (Array.isArray(read['items']) ? {} : (read['items'] ?? {}));
   const replace = (next: unknown[]): void => onChange(next.length === 0 && !isRequired ? undefined : next);
   return (
     <fieldset className="group">
@@ -120,13 +141,27 @@ export function ArrayField(props: NestingProps) {
       {rows.map((row, index) => (
         <div className="row top" key={index}>
           <div className="grow">
-            <Value schema={itemOf(index)} root={root} label={`${index + 1}`} path={`${path}/${index}`} value={row} isRequired depth={depth + 1} problems={problems} onChange={(next) => replace(rows.map((each, at) => (at === index ? next : each)))} />
+            <Value
+              schema={itemOf(index)}
+              root={root}
+              label={`${index + 1}`}
+              path={`${path}/${index}`}
+              value={row}
+              isRequired
+              depth={depth + 1}
+              problems={problems}
+              onChange={(next) => replace(rows.map((each, at) => (at === index ? next : each)))}
+            />
           </div>
           <RemoveButton label={`${index + 1}`} onRemove={() => replace(rows.filter((_, at) => at !== index))} />
         </div>
       ))}
       <div>
-        <button type="button" className="button compact" onClick={() => replace([...rows, startOf(resolve(itemOf(rows.length), root), root) ?? ''])}>
+        <button
+          type="button"
+          className="button compact"
+          onClick={() => replace([...rows, startOf(resolve(itemOf(rows.length), root), root) ?? ''])}
+        >
           <Icon name="plus" size={12} />
           {t('form.addItem')}
         </button>
@@ -137,7 +172,12 @@ export function ArrayField(props: NestingProps) {
 
 function RemoveButton({ label, onRemove }: { label: string; onRemove(): void }) {
   return (
-    <button type="button" className="button bare icon compact" aria-label={t('form.remove', { name: label })} onClick={onRemove}>
+    <button
+      type="button"
+      className="button bare icon compact"
+      aria-label={t('form.remove', { name: label })}
+      onClick={onRemove}
+    >
       <Icon name="close" size={12} />
     </button>
   );

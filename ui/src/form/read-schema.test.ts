@@ -5,7 +5,10 @@ import { choicesOf, kindOf, nameOf, resolve, startOf, variantsOf } from './read-
 describe('reading a schema for a form', () => {
   test('follows local references and keeps what stands beside them', () => {
     const root = { definitions: { name: { type: 'string', description: 'old' } } };
-    assert.deepEqual(resolve({ $ref: '#/definitions/name', description: 'new' }, root), { type: 'string', description: 'new' });
+    assert.deepEqual(resolve({ $ref: '#/definitions/name', description: 'new' }, root), {
+      type: 'string',
+      description: 'new',
+    });
   });
 
   test('survives references in a circle, to nowhere and to elsewhere', () => {
@@ -33,8 +36,13 @@ describe('reading a schema for a form', () => {
   });
 
   test('names the branches of a union by title, marker or type', () => {
-    const branches = variantsOf({ oneOf: [{ title: 'Named' }, { properties: { kind: { const: 'circle' } } }, { type: 'string' }] });
-    assert.deepEqual(branches.map((branch, index) => nameOf(branch as Record<string, unknown>, index)), ['Named', 'circle', 'string']);
+    const branches = variantsOf({
+      oneOf: [{ title: 'Named' }, { properties: { kind: { const: 'circle' } } }, { type: 'string' }],
+    });
+    assert.deepEqual(
+      branches.map((branch, index) => nameOf(branch as Record<string, unknown>, index)),
+      ['Named', 'circle', 'string'],
+    );
   });
 
   test('begins with defaults only', () => {

@@ -1,6 +1,7 @@
 import type { JsonSchema } from '../api/shapes.ts';
 
-export type Kind = 'choice' | 'string' | 'number' | 'integer' | 'boolean' | 'array' | 'object' | 'null' | 'union' | 'any';
+export type Kind =
+  'choice' | 'string' | 'number' | 'integer' | 'boolean' | 'array' | 'object' | 'null' | 'union' | 'any';
 export type SchemaObject = Record<string, unknown>;
 
 const longestChain = 20;
@@ -36,7 +37,9 @@ export function choicesOf(schema: SchemaObject): unknown[] {
   if (Array.isArray(schema['enum'])) return schema['enum'];
   if ('const' in schema) return [schema['const']];
   const variants = Array.isArray(schema['type']) ? [] : variantsOf(schema);
-  return variants.every((each) => isObject(each) && 'const' in each) ? variants.map((each) => (each as SchemaObject)['const']) : [];
+  return variants.every((each) => isObject(each) && 'const' in each)
+    ? variants.map((each) => (each as SchemaObject)['const'])
+    : [];
 }
 
 /** The branches of a union: `oneOf`, `anyOf`, or several types. */
@@ -44,7 +47,9 @@ export function variantsOf(schema: SchemaObject): unknown[] {
   const branches = schema['oneOf'] ?? schema['anyOf'];
   if (Array.isArray(branches)) {
     const { oneOf: _one, anyOf: _any, ...rest } = schema;
-    return branches.map((branch) => (isObject(branch) && Object.keys(rest).length > 0 ? { ...rest, ...branch } : branch));
+    return branches.map((branch) =>
+      isObject(branch) && Object.keys(rest).length > 0 ? { ...rest, ...branch } : branch,
+    );
   }
   if (Array.isArray(schema['type'])) return schema['type'].map((type: unknown) => ({ ...schema, type }));
   return [];
@@ -54,7 +59,9 @@ export function variantsOf(schema: SchemaObject): unknown[] {
 export function nameOf(schema: SchemaObject, position: number): string {
   if (typeof schema['title'] === 'string') return schema['title'];
   if ('const' in schema) return JSON.stringify(schema['const']);
-  const marker = Object.values(isObject(schema['properties']) ? schema['properties'] : {}).find((each) => isObject(each) && 'const' in each);
+  const marker = Object.values(isObject(schema['properties']) ? schema['properties'] : {}).find(
+    (each) => isObject(each) && 'const' in each,
+  );
   if (isObject(marker)) return String(marker['const']);
   const kind = kindOf(schema);
   return kind === 'any' || kind === 'choice' ? `#${position + 1}` : kind;
@@ -90,7 +97,9 @@ export function startOf(schema: JsonSchema, root: JsonSchema = schema): unknown 
     case 'object':
       return Object.fromEntries(
         Object.entries(isObject(read['properties']) ? read['properties'] : {})
-          .map(([name, each]) => [name, isObject(each) ? (resolve(each, root)['default'] as unknown) : undefined] as const)
+          .map(
+            ([name, each]) => [name, isObject(each) ? (resolve(each, root)['default'] as unknown) : undefined] as const,
+          )
           .filter(([, value]) => value !== undefined),
       );
     case 'array':
@@ -121,7 +130,10 @@ function foldAllOf(schema: SchemaObject, root: JsonSchema): SchemaObject {
       ...whole,
       ...read,
       properties: { ...(whole['properties'] as object | undefined), ...(read['properties'] as object | undefined) },
-      required: [...((whole['required'] as string[] | undefined) ?? []), ...((read['required'] as string[] | undefined) ?? [])],
+      required: [
+        ...((whole['required'] as string[] | undefined) ?? []),
+        ...((read['required'] as string[] | undefined) ?? []),
+      ],
     };
   }, rest);
 }

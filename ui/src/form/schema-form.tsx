@@ -15,11 +15,25 @@ interface SchemaFormProps {
 export function SchemaForm({ schema, value, problems, onChange }: SchemaFormProps) {
   const read = resolve(schema, schema);
   const hasFields = isObject(read['properties']) && Object.keys(read['properties']).length > 0;
-  const takesMore = isObject(read['additionalProperties']) || isObject(read['patternProperties']) || Array.isArray(read['oneOf']) || Array.isArray(read['anyOf']);
+  const takesMore =
+    isObject(read['additionalProperties']) ||
+    isObject(read['patternProperties']) ||
+    Array.isArray(read['oneOf']) ||
+    Array.isArray(read['anyOf']);
   if (!hasFields && !takesMore) return <p className="quiet small">{t('form.noArguments')}</p>;
   return (
     <div className="stack">
-      <ValueField schema={read} root={schema} label="" path="" value={value} isRequired depth={0} problems={problems} onChange={(next) => onChange(isObject(next) ? next : {})} />
+      <ValueField
+        schema={read}
+        root={schema}
+        label=""
+        path=""
+        value={value}
+        isRequired
+        depth={0}
+        problems={problems}
+        onChange={(next) => onChange(isObject(next) ? next : {})}
+      />
     </div>
   );
 }

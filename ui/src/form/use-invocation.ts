@@ -34,11 +34,21 @@ export function useInvocation(tool: Pick<ToolView, 'bundleID' | 'slug' | 'versio
     const start = performance.now();
     let done: Finished | undefined;
     try {
-      const answer = await request<Answer>('POST', `${toolPath(tool.bundleID, tool.slug, tool.version)}/invoke`, { body: { args }, signal: controller.signal });
-      done = { at: new Date().toISOString(), ms: performance.now() - start, args, answer, bytes: answer.ok ? sizeOf(answer.value) : 0 };
+      const answer = await request<Answer>('POST', `${toolPath(tool.bundleID, tool.slug, tool.version)}/invoke`, {
+        body: { args },
+        signal: controller.signal,
+      });
+      done = {
+        at: new Date().toISOString(),
+        ms: performance.now() - start,
+        args,
+        answer,
+        bytes: answer.ok ? sizeOf(answer.value) : 0,
+      };
       noteRecent(tool.id);
     } catch (error) {
-      const code = error instanceof ApiError ? error.code : controller.signal.aborted ? 'tool.cancelled' : 'request.failed';
+      const code =
+        error instanceof ApiError ? error.code : controller.signal.aborted ? 'tool.cancelled' : 'request.failed';
       if (error instanceof ApiError) setProblems(problemsOf(error));
       done = {
         at: new Date().toISOString(),
@@ -48,7 +58,8 @@ export function useInvocation(tool: Pick<ToolView, 'bundleID' | 'slug' | 'versio
         answer: { ok: false, error: { code, message: messageOf(error), retryable: true } },
         refusal: { status: error instanceof ApiError ? error.status : 0, code, message: messageOf(error) },
       };
-      if (code === 'tool.disabled' || code === 'bundle.disabled' || code === 'tool.not_found') void queries.invalidateQueries({ queryKey: ['tools'] });
+      if (code === 'tool.disabled' || code === 'bundle.disabled' || code === 'tool.not_found')
+        void queries.invalidateQueries({ queryKey: ['tools'] });
     }
     setRunning(false);
     setFinished(done);
@@ -62,6 +73,8 @@ export const problemsOf = (error: ApiError): Problems =>
   Object.fromEntries(error.details.map(({ path, message }) => [path.replace(/^\/args(?=\/|$)/, ''), message]));
 
 export const recentTools = (): string[] => recall<string[]>('recent-tools') ?? [];
-const noteRecent = (id: string): void => remember('recent-tools', [id, ...recentTools().filter((each) => each !== id)].slice(0, 12));
+const noteRecent = (id: string): void =>
+  remember('recent-tools', [id, ...recentTools().filter((each) => each !== id)].slice(0, 12));
 
-const sizeOf = (value: unknown): number => new Blob([typeof value === 'string' ? value : (JSON.stringify(value) ?? '')]).size;
+const sizeOf = (value: unknown): number =>
+  new Blob([typeof value === 'string' ? value : (JSON.stringify(value) ?? '')]).size;

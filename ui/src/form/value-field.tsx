@@ -34,12 +34,17 @@ export function ValueField(props: ValueFieldProps) {
   }
 }
 
-const titleOf = ({ label, read }: ReadProps): string => label || (typeof read['title'] === 'string' ? read['title'] : t('form.value'));
+const titleOf = ({ label, read }: ReadProps): string =>
+  label || (typeof read['title'] === 'string' ? read['title'] : t('form.value'));
 
 function StringField(props: ReadProps) {
   const { read, value, isRequired, problems, path, onChange } = props;
   const text = typeof value === 'string' ? value : value === undefined ? '' : String(value);
-  const isLong = text.includes('\n') || text.length > 80 || Number(read['maxLength'] ?? 0) > 200 || /body|message|content|code|markdown|html|prompt/i.test(props.label);
+  const isLong =
+    text.includes('\n') ||
+    text.length > 80 ||
+    Number(read['maxLength'] ?? 0) > 200 ||
+    /body|message|content|code|markdown|html|prompt/i.test(props.label);
   const common = {
     label: titleOf(props),
     hint: hintOf(read),
@@ -51,7 +56,11 @@ function StringField(props: ReadProps) {
     spellCheck: false,
     dir: 'auto' as const,
   };
-  return isLong ? <AreaField {...common} rows={Math.min(10, Math.max(2, text.split('\n').length))} /> : <TextField {...common} />;
+  return isLong ? (
+    <AreaField {...common} rows={Math.min(10, Math.max(2, text.split('\n').length))} />
+  ) : (
+    <TextField {...common} />
+  );
 }
 
 function NumberField(props: ReadProps) {
@@ -84,7 +93,11 @@ function BooleanField(props: ReadProps) {
       hint={hintOf(read)}
       problem={problems[path]}
       value={value === undefined ? '' : String(value)}
-      options={[...(props.isRequired && value !== undefined ? [] : [['', t('form.unset')] as const]), ['true', 'true'], ['false', 'false']]}
+      options={[
+        ...(props.isRequired && value !== undefined ? [] : [['', t('form.unset')] as const]),
+        ['true', 'true'],
+        ['false', 'false'],
+      ]}
       onText={(next) => onChange(next === '' ? undefined : next === 'true')}
     />
   );
@@ -101,7 +114,12 @@ function ChoiceField(props: ReadProps) {
       problem={problems[path]}
       required={isRequired}
       value={String(at)}
-      options={[...(at < 0 || !isRequired ? [['-1', t('form.unset')] as const] : []), ...choices.map((each, index) => [String(index), typeof each === 'string' ? each : JSON.stringify(each)] as const)]}
+      options={[
+        ...(at < 0 || !isRequired ? [['-1', t('form.unset')] as const] : []),
+        ...choices.map(
+          (each, index) => [String(index), typeof each === 'string' ? each : JSON.stringify(each)] as const,
+        ),
+      ]}
       onText={(next) => onChange(next === '-1' ? undefined : choices[Number(next)])}
     />
   );
@@ -110,10 +128,18 @@ function ChoiceField(props: ReadProps) {
 function UnionField(props: ReadProps) {
   const { read, root, value, onChange, label } = props;
   const variants = variantsOf(read).map((each) => resolve(each, root));
-  const [picked, setPicked] = useState(() => Math.max(0, variants.findIndex((each) => fitsKind(value, kindOf(each)))));
+  const [picked, setPicked] = useState(() =>
+    Math.max(
+      0,
+      variants.findIndex((each) => fitsKind(value, kindOf(each))),
+    ),
+  );
   const current = variants[picked] ?? {};
   return (
-    <fieldset className={props.depth === 0 && !label ? 'stack' : 'group'} style={props.depth === 0 && !label ? { border: 0, padding: 0 } : undefined}>
+    <fieldset
+      className={props.depth === 0 && !label ? 'stack' : 'group'}
+      style={props.depth === 0 && !label ? { border: 0, padding: 0 } : undefined}
+    >
       {label ? <legend>{label}</legend> : null}
       {hintOf(read) ? <p className="small quiet">{hintOf(read)}</p> : null}
       <SelectField
@@ -125,7 +151,13 @@ function UnionField(props: ReadProps) {
           onChange(startOf(variants[Number(next)] ?? {}, root));
         }}
       />
-      <ValueField key={picked} {...props} schema={current} label={label ? t('form.value') : ''} depth={props.depth + 1} />
+      <ValueField
+        key={picked}
+        {...props}
+        schema={current}
+        label={label ? t('form.value') : ''}
+        depth={props.depth + 1}
+      />
     </fieldset>
   );
 }
@@ -136,7 +168,12 @@ function JsonField(props: ReadProps) {
   const [text, setText] = useState(value === undefined ? '' : JSON.stringify(value, null, 2));
   const [problem, setProblem] = useState<string>();
   return (
-    <Field label={titleOf(props)} hint={hintOf(read) ?? t('form.anyHint')} problem={problem ?? problems[path]} isRequired={isRequired}>
+    <Field
+      label={titleOf(props)}
+      hint={hintOf(read) ?? t('form.anyHint')}
+      problem={problem ?? problems[path]}
+      isRequired={isRequired}
+    >
       {(control) => (
         <textarea
           {...control}

@@ -15,7 +15,11 @@ const order = { fail: 0, warn: 1, ok: 2 } as const;
 
 /** `oubliette doctor` as a page: what was looked at, what was found, what to do. */
 export function HealthPage() {
-  const report = useQuery({ queryKey: ['doctor'], queryFn: ({ signal }) => own<Report>('doctor_run', {}, signal), staleTime: 0 });
+  const report = useQuery({
+    queryKey: ['doctor'],
+    queryFn: ({ signal }) => own<Report>('doctor_run', {}, signal),
+    staleTime: 0,
+  });
   const checks = [...(report.data?.checks ?? [])].sort((a, b) => order[a.status] - order[b.status]);
   const troubles = checks.filter((check) => check.status !== 'ok').length;
   return (
@@ -33,7 +37,11 @@ export function HealthPage() {
       }
     >
       {report.data ? (
-        troubles === 0 ? <Note tone="good">{t('health.allGood')}</Note> : <Note tone={report.data.ok ? 'warn' : 'bad'}>{t('health.troubles', { count: troubles })}</Note>
+        troubles === 0 ? (
+          <Note tone="good">{t('health.allGood')}</Note>
+        ) : (
+          <Note tone={report.data.ok ? 'warn' : 'bad'}>{t('health.troubles', { count: troubles })}</Note>
+        )
       ) : null}
       <Card isPlain>
         {report.isError ? <Trouble error={report.error} retry={() => void report.refetch()} /> : null}
@@ -47,7 +55,9 @@ export function HealthPage() {
                   <span className="name">{check.name}</span>
                 </div>
                 <span className="quiet words">{check.text}</span>
-                {check.advice ? <span className="small words">{t('health.advice', { text: check.advice })}</span> : null}
+                {check.advice ? (
+                  <span className="small words">{t('health.advice', { text: check.advice })}</span>
+                ) : null}
               </div>
               <span className={`badge ${tone[check.status]}`}>{t(`health.${check.status}`)}</span>
             </li>

@@ -21,17 +21,31 @@ export function HomePage() {
   const sessions = useQuery({ ...allSessions(), retry: false });
   const tools = useQuery(enabledTools());
   const own = (bundles.data ?? []).filter((each) => each.kind === 'stored');
-  const called = (tools.data ?? []).filter((tool) => tool.usage.callCount > 0).sort((a, b) => (b.usage.lastCalledAt ?? '').localeCompare(a.usage.lastCalledAt ?? ''));
-  const recent = [...(sessions.data?.sessions ?? [])].sort((a, b) => b.updated_at.localeCompare(a.updated_at)).slice(0, 5);
+  const called = (tools.data ?? [])
+    .filter((tool) => tool.usage.callCount > 0)
+    .sort((a, b) => (b.usage.lastCalledAt ?? '').localeCompare(a.usage.lastCalledAt ?? ''));
+  const recent = [...(sessions.data?.sessions ?? [])]
+    .sort((a, b) => b.updated_at.localeCompare(a.updated_at))
+    .slice(0, 5);
   const isFresh = bundles.data !== undefined && own.length === 0 && recent.length === 0;
   return (
-    <Page title={isFresh ? t('home.welcome') : t('nav.home')} about={isFresh ? t('home.welcomeAbout') : t('home.about')}>
+    <Page
+      title={isFresh ? t('home.welcome') : t('nav.home')}
+      about={isFresh ? t('home.welcomeAbout') : t('home.about')}
+    >
       {bundles.isError ? <Note tone="bad">{String(bundles.error.message)}</Note> : null}
       <div className="tiles">
         <Tile value={tools.data && count(tools.data.length)} what={t('home.tools')} to="/tools" />
         <Tile value={bundles.data && count(bundles.data.length)} what={t('home.bundles')} to="/tools" />
         <Tile value={projects.data && count(projects.data.projects.length)} what={t('home.projects')} to="/chat" />
-        <Tile value={sessions.data && count(sessions.data.sessions.filter((each) => ['running', 'starting', 'idle'].includes(each.status)).length)} what={t('home.live')} to="/sessions" />
+        <Tile
+          value={
+            sessions.data &&
+            count(sessions.data.sessions.filter((each) => ['running', 'starting', 'idle'].includes(each.status)).length)
+          }
+          what={t('home.live')}
+          to="/sessions"
+        />
       </div>
       <section className="stack">
         <h2>{isFresh ? t('home.three') : t('home.start')}</h2>
@@ -49,7 +63,11 @@ export function HomePage() {
             {called.slice(0, 5).map((tool) => (
               <li key={tool.id} className="item keep">
                 <div className="main">
-                  <Link className="name cut" to="/tools/$bundleID/$slug/$version" params={{ bundleID: tool.bundleID, slug: tool.slug, version: tool.version }}>
+                  <Link
+                    className="name cut"
+                    to="/tools/$bundleID/$slug/$version"
+                    params={{ bundleID: tool.bundleID, slug: tool.slug, version: tool.version }}
+                  >
                     {tool.displayName}
                   </Link>
                   <code className="tiny faint">{tool.name}</code>
@@ -63,7 +81,9 @@ export function HomePage() {
         </Card>
         <Card title={t('home.recentSessions')} isPlain>
           {sessions.isLoading ? <Skeleton rows={3} /> : null}
-          {recent.length === 0 && !sessions.isLoading ? <p className="card-body quiet">{t('home.noSessions')}</p> : null}
+          {recent.length === 0 && !sessions.isLoading ? (
+            <p className="card-body quiet">{t('home.noSessions')}</p>
+          ) : null}
           <ul className="rows">
             {recent.map((session) => (
               <li key={session.id} className="item keep">
@@ -144,7 +164,13 @@ function TryStep({ isDone, tools }: { isDone: boolean; tools: ToolView[] | undef
       about={t('home.tryAbout')}
       action={t('home.tryAction')}
       isBusy={!tool}
-      run={() => tool && void navigate({ to: '/tools/$bundleID/$slug/$version', params: { bundleID: tool.bundleID, slug: tool.slug, version: tool.version } })}
+      run={() =>
+        tool &&
+        void navigate({
+          to: '/tools/$bundleID/$slug/$version',
+          params: { bundleID: tool.bundleID, slug: tool.slug, version: tool.version },
+        })
+      }
     />
   );
 }
@@ -161,7 +187,10 @@ function MakeStep({ isDone }: { isDone: boolean }) {
       for (let number = 2; bundles.some((each) => each.slug === slug); number++) slug = `my-tools-${number}`;
       const existing = bundles.find((each) => each.kind === 'stored');
       const id = existing?.id ?? newBundleId();
-      if (!existing) await request('PUT', `/tools/bundles/${id}`, { body: { slug, displayName: t('home.bundleName'), isEnabled: true } });
+      if (!existing)
+        await request('PUT', `/tools/bundles/${id}`, {
+          body: { slug, displayName: t('home.bundleName'), isEnabled: true },
+        });
       await queries.invalidateQueries({ queryKey: ['bundles'] });
       await navigate({ to: '/tools/$bundleID/new', params: { bundleID: id } });
     } catch (error) {
@@ -169,7 +198,17 @@ function MakeStep({ isDone }: { isDone: boolean }) {
     }
     setBusy(false);
   };
-  return <Step number={2} isDone={isDone} title={t('home.makeTitle')} about={t('home.makeAbout')} action={t('home.makeAction')} isBusy={isBusy} run={() => void run()} />;
+  return (
+    <Step
+      number={2}
+      isDone={isDone}
+      title={t('home.makeTitle')}
+      about={t('home.makeAbout')}
+      action={t('home.makeAction')}
+      isBusy={isBusy}
+      run={() => void run()}
+    />
+  );
 }
 
 function TalkStep({ isDone, project }: { isDone: boolean; project: Project | undefined }) {
@@ -186,5 +225,15 @@ function TalkStep({ isDone, project }: { isDone: boolean; project: Project | und
     }
     setBusy(false);
   };
-  return <Step number={3} isDone={isDone} title={t('home.talkTitle')} about={t('home.talkAbout')} action={t('home.talkAction')} isBusy={isBusy} run={() => void run()} />;
+  return (
+    <Step
+      number={3}
+      isDone={isDone}
+      title={t('home.talkTitle')}
+      about={t('home.talkAbout')}
+      action={t('home.talkAction')}
+      isBusy={isBusy}
+      run={() => void run()}
+    />
+  );
 }

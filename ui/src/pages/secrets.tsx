@@ -39,7 +39,14 @@ export function SecretsPage() {
         </button>
       }
     >
-      <Card isPlain title={<div className="grow"><SearchField label={t('secrets.search')} value={text} onText={setText} /></div>}>
+      <Card
+        isPlain
+        title={
+          <div className="grow">
+            <SearchField label={t('secrets.search')} value={text} onText={setText} />
+          </div>
+        }
+      >
         {list.isError ? <Trouble error={list.error} retry={() => void list.refetch()} /> : null}
         {list.isLoading ? <Skeleton rows={4} /> : null}
         {list.data && shown.length === 0 ? (
@@ -52,7 +59,11 @@ export function SecretsPage() {
             <li className="item keep" key={secret.name}>
               <div className="main">
                 <code className="name">{secret.name}</code>
-                <span className="small quiet words">{secret.hosts?.length ? t('secrets.onlyTo', { hosts: secret.hosts.join(', ') }) : t('secrets.anyHost')}</span>
+                <span className="small quiet words">
+                  {secret.hosts?.length
+                    ? t('secrets.onlyTo', { hosts: secret.hosts.join(', ') })
+                    : t('secrets.anyHost')}
+                </span>
               </div>
               <div className="side-info">
                 <span className="tiny quiet">
@@ -94,7 +105,8 @@ function SecretDialog({ secret, onClose }: { secret: Partial<Secret>; onClose():
   const [hosts, setHosts] = useState((secret.hosts ?? []).join(', '));
   const [error, setError] = useState<unknown>();
   const [isBusy, setBusy] = useState(false);
-  const problemAt = (field: string): string | undefined => (error instanceof ApiError ? error.details.find(({ path }) => path.split('/').includes(field))?.message : undefined);
+  const problemAt = (field: string): string | undefined =>
+    error instanceof ApiError ? error.details.find(({ path }) => path.split('/').includes(field))?.message : undefined;
   const save = async (event: React.FormEvent): Promise<void> => {
     event.preventDefault();
     setBusy(true);
@@ -127,10 +139,38 @@ function SecretDialog({ secret, onClose }: { secret: Partial<Secret>; onClose():
       }
     >
       <form id="secret-form" className="stack" onSubmit={save} autoComplete="off">
-        <TextField label={t('secrets.name')} className="mono" value={name} onText={setName} placeholder="GITHUB_TOKEN" disabled={secret.name !== undefined} problem={problemAt('name')} required />
-        <TextField label={t('secrets.value')} hint={t('secrets.valueHint')} type="password" autoComplete="new-password" value={value} onText={setValue} problem={problemAt('value')} required />
-        <TextField label={t('secrets.hosts')} hint={t('secrets.hostsHint')} className="mono" value={hosts} onText={setHosts} placeholder="api.github.com" problem={problemAt('hosts')} />
-        {error && !problemAt('name') && !problemAt('value') && !problemAt('hosts') ? <Note tone="bad">{messageOf(error)}</Note> : null}
+        <TextField
+          label={t('secrets.name')}
+          className="mono"
+          value={name}
+          onText={setName}
+          placeholder="GITHUB_TOKEN"
+          disabled={secret.name !== undefined}
+          problem={problemAt('name')}
+          required
+        />
+        <TextField
+          label={t('secrets.value')}
+          hint={t('secrets.valueHint')}
+          type="password"
+          autoComplete="new-password"
+          value={value}
+          onText={setValue}
+          problem={problemAt('value')}
+          required
+        />
+        <TextField
+          label={t('secrets.hosts')}
+          hint={t('secrets.hostsHint')}
+          className="mono"
+          value={hosts}
+          onText={setHosts}
+          placeholder="api.github.com"
+          problem={problemAt('hosts')}
+        />
+        {error && !problemAt('name') && !problemAt('value') && !problemAt('hosts') ? (
+          <Note tone="bad">{messageOf(error)}</Note>
+        ) : null}
       </form>
     </Dialog>
   );

@@ -47,13 +47,22 @@ export function ServersPage() {
   };
   return (
     <Page title={t('nav.servers')} about={t('servers.about')}>
-      <Card isPlain title={<div className="grow"><SearchField label={t('servers.search')} value={text} onText={setText} /></div>}>
+      <Card
+        isPlain
+        title={
+          <div className="grow">
+            <SearchField label={t('servers.search')} value={text} onText={setText} />
+          </div>
+        }
+      >
         {list.isError ? <Trouble error={list.error} retry={() => void list.refetch()} /> : null}
         {list.isLoading ? <Skeleton rows={4} /> : null}
         {list.data && shown.length === 0 ? (
           <Empty icon="servers" title={text ? t('common.nothingFound') : t('servers.noneTitle')}>
             <p>{t('servers.noneAbout')}</p>
-            <pre className="out" tabIndex={0}>{addCommand}</pre>
+            <pre className="out" tabIndex={0}>
+              {addCommand}
+            </pre>
             <CopyButton text={addCommand} />
           </Empty>
         ) : null}
@@ -83,13 +92,21 @@ export function ServersPage() {
                       {warning}
                     </span>
                   ))}
-                  {Object.keys(server.changed_tools ?? {}).length > 0 ? <span className="small tone-warn words">{t('servers.changed', { tools: Object.keys(server.changed_tools).join(', ') })}</span> : null}
+                  {Object.keys(server.changed_tools ?? {}).length > 0 ? (
+                    <span className="small tone-warn words">
+                      {t('servers.changed', { tools: Object.keys(server.changed_tools).join(', ') })}
+                    </span>
+                  ) : null}
                 </div>
                 <div className="side-info">
                   <button className="button compact" onClick={() => setLogsOf(server.name)}>
                     {t('servers.logs')}
                   </button>
-                  <button className="button compact" disabled={busy === server.name} onClick={() => void reconnect(server.name)}>
+                  <button
+                    className="button compact"
+                    disabled={busy === server.name}
+                    onClick={() => void reconnect(server.name)}
+                  >
                     <Icon name="refresh" size={12} />
                     {t('servers.reconnect')}
                   </button>
@@ -106,11 +123,20 @@ export function ServersPage() {
 }
 
 function Logs({ name, onClose }: { name: string; onClose(): void }) {
-  const logs = useQuery({ ...ownQuery<{ lines: string[] }>('server_logs', { name, tail: 200 }), refetchInterval: 3_000 });
+  const logs = useQuery({
+    ...ownQuery<{ lines: string[] }>('server_logs', { name, tail: 200 }),
+    refetchInterval: 3_000,
+  });
   return (
     <Dialog title={t('servers.logsOf', { name })} isWide onClose={onClose}>
       {logs.isError ? <Trouble error={logs.error} /> : null}
-      {logs.data ? <pre className="out" tabIndex={0}>{logs.data.lines.join('\n') || t('servers.noLogs')}</pre> : <Skeleton rows={3} />}
+      {logs.data ? (
+        <pre className="out" tabIndex={0}>
+          {logs.data.lines.join('\n') || t('servers.noLogs')}
+        </pre>
+      ) : (
+        <Skeleton rows={3} />
+      )}
     </Dialog>
   );
 }

@@ -17,7 +17,12 @@ import { t } from '../texts/index.ts';
 export function TokensPage() {
   const list = useInfiniteQuery({
     queryKey: ['token', 'list'],
-    queryFn: ({ pageParam, signal }) => own<{ tokens: Token[]; next_page_token?: string }>('token_list', pageParam ? { page_token: pageParam } : {}, signal),
+    queryFn: ({ pageParam, signal }) =>
+      own<{ tokens: Token[]; next_page_token?: string }>(
+        'token_list',
+        pageParam ? { page_token: pageParam } : {},
+        signal,
+      ),
     initialPageParam: '',
     getNextPageParam: (page) => page.next_page_token,
   });
@@ -26,7 +31,10 @@ export function TokensPage() {
   const [isMaking, setMaking] = useState(false);
   const [revoking, setRevoking] = useState<Token>();
   const tokens = (list.data?.pages.flatMap((page) => page.tokens) ?? [])
-    .filter((token) => (showRevoked || !token.revoked) && `${token.name} ${token.id}`.toLowerCase().includes(text.toLowerCase()))
+    .filter(
+      (token) =>
+        (showRevoked || !token.revoked) && `${token.name} ${token.id}`.toLowerCase().includes(text.toLowerCase()),
+    )
     .sort((a, b) => b.created_at.localeCompare(a.created_at));
   return (
     <Page
@@ -41,7 +49,11 @@ export function TokensPage() {
     >
       <Card
         isPlain
-        title={<div className="grow"><SearchField label={t('tokens.search')} value={text} onText={setText} /></div>}
+        title={
+          <div className="grow">
+            <SearchField label={t('tokens.search')} value={text} onText={setText} />
+          </div>
+        }
         actions={
           <label className="check small">
             <input type="checkbox" checked={showRevoked} onChange={(event) => setShowRevoked(event.target.checked)} />
@@ -86,7 +98,8 @@ export function TokensPage() {
   );
 }
 
-const isOver = (token: Token): boolean => Boolean(token.expires_at) && new Date(token.expires_at ?? '').getTime() < Date.now();
+const isOver = (token: Token): boolean =>
+  Boolean(token.expires_at) && new Date(token.expires_at ?? '').getTime() < Date.now();
 
 function TokenRow({ token, onRevoke }: { token: Token; onRevoke(): void }) {
   const isExpired = isOver(token);
@@ -96,11 +109,18 @@ function TokenRow({ token, onRevoke }: { token: Token; onRevoke(): void }) {
       <div className="main">
         <div className="row wrap">
           <span className="name cut">{token.name}</span>
-          <span className={`badge ${token.scope === 'admin' ? 'warn' : token.scope === 'write' ? 'info' : ''}`}>{token.scope}</span>
-          {token.revoked ? <span className="badge bad">{t('tokens.revoked')}</span> : isExpired ? <span className="badge bad">{t('tokens.expired')}</span> : null}
+          <span className={`badge ${token.scope === 'admin' ? 'warn' : token.scope === 'write' ? 'info' : ''}`}>
+            {token.scope}
+          </span>
+          {token.revoked ? (
+            <span className="badge bad">{t('tokens.revoked')}</span>
+          ) : isExpired ? (
+            <span className="badge bad">{t('tokens.expired')}</span>
+          ) : null}
         </div>
         <span className="small quiet cut">
-          <code>{token.id}</code> · {reach.length > 0 ? t('tokens.only', { what: reach.join(', ') }) : t('tokens.everything')}
+          <code>{token.id}</code> ·{' '}
+          {reach.length > 0 ? t('tokens.only', { what: reach.join(', ') }) : t('tokens.everything')}
         </span>
       </div>
       <div className="side-info">
@@ -109,7 +129,12 @@ function TokenRow({ token, onRevoke }: { token: Token; onRevoke(): void }) {
           <br />
           {t('tokens.expires')}: <When at={token.expires_at} />
         </span>
-        <button className="button compact danger" disabled={token.revoked === true} onClick={onRevoke} aria-label={t('tokens.revokeTitle', { name: token.name })}>
+        <button
+          className="button compact danger"
+          disabled={token.revoked === true}
+          onClick={onRevoke}
+          aria-label={t('tokens.revokeTitle', { name: token.name })}
+        >
           {t('tokens.revoke')}
         </button>
       </div>
@@ -141,7 +166,15 @@ function TokenDialog({ onClose }: { onClose(): void }) {
     setBusy(true);
     setProblem(undefined);
     try {
-      setMade(await own('token_create', { name, scope, ...(ttl ? { ttl_seconds: Number(ttl) } : {}), ...(inProjects.length > 0 ? { projects: inProjects } : {}), ...(inBundles.length > 0 ? { bundles: inBundles } : {}) }));
+      setMade(
+        await own('token_create', {
+          name,
+          scope,
+          ...(ttl ? { ttl_seconds: Number(ttl) } : {}),
+          ...(inProjects.length > 0 ? { projects: inProjects } : {}),
+          ...(inBundles.length > 0 ? { bundles: inBundles } : {}),
+        }),
+      );
       await queries.invalidateQueries({ queryKey: ['token'] });
     } catch (error) {
       setProblem(messageOf(error));
@@ -160,7 +193,9 @@ function TokenDialog({ onClose }: { onClose(): void }) {
           </button>
         }
       >
-        <pre className="out" tabIndex={0} data-testid="token-secret">{made.token}</pre>
+        <pre className="out" tabIndex={0} data-testid="token-secret">
+          {made.token}
+        </pre>
         <div>
           <CopyButton text={made.token} />
         </div>
@@ -183,30 +218,83 @@ function TokenDialog({ onClose }: { onClose(): void }) {
       }
     >
       <form id="token-form" className="stack" onSubmit={make}>
-        <TextField label={t('tokens.name')} hint={t('tokens.nameHint')} value={name} onText={setName} autoFocus required />
+        <TextField
+          label={t('tokens.name')}
+          hint={t('tokens.nameHint')}
+          value={name}
+          onText={setName}
+          autoFocus
+          required
+        />
         <div className="grid-2">
-          <SelectField label={t('tokens.scope')} hint={t(`tokens.scope.${scope as 'read'}`)} value={scope} onText={setScope} options={[['read', 'read'], ['write', 'write'], ['admin', 'admin']]} />
-          <SelectField label={t('tokens.ttl')} value={ttl} onText={setTtl} options={lifetimes.map(([value, key]) => [value, t(key)] as const)} />
+          <SelectField
+            label={t('tokens.scope')}
+            hint={t(`tokens.scope.${scope as 'read'}`)}
+            value={scope}
+            onText={setScope}
+            options={[
+              ['read', 'read'],
+              ['write', 'write'],
+              ['admin', 'admin'],
+            ]}
+          />
+          <SelectField
+            label={t('tokens.ttl')}
+            value={ttl}
+            onText={setTtl}
+            options={lifetimes.map(([value, key]) => [value, t(key)] as const)}
+          />
         </div>
-        <Choices title={t('tokens.inProjects')} all={(projects.data?.projects ?? []).map((each) => [each.id, each.name] as const)} picked={inProjects} onChange={setInProjects} />
-        <Choices title={t('tokens.inBundles')} all={(bundles.data ?? []).map((each) => [each.slug, each.displayName] as const)} picked={inBundles} onChange={setInBundles} />
+        <Choices
+          title={t('tokens.inProjects')}
+          all={(projects.data?.projects ?? []).map((each) => [each.id, each.name] as const)}
+          picked={inProjects}
+          onChange={setInProjects}
+        />
+        <Choices
+          title={t('tokens.inBundles')}
+          all={(bundles.data ?? []).map((each) => [each.slug, each.displayName] as const)}
+          picked={inBundles}
+          onChange={setInBundles}
+        />
         {problem ? <Note tone="bad">{problem}</Note> : null}
       </form>
     </Dialog>
   );
 }
 
-function Choices({ title, all, picked, onChange }: { title: string; all: (readonly [string, string])[]; picked: string[]; onChange(picked: string[]): void }) {
+function Choices({
+  title,
+  all,
+  picked,
+  onChange,
+}: {
+  title: string;
+  all: (readonly [string, string])[];
+  picked: string[];
+  onChange(picked: string[]): void;
+}) {
   if (all.length === 0) return null;
   return (
     <details className="fold">
       <summary>
-        {title} {picked.length > 0 ? <span className="badge accent">{picked.length}</span> : <span className="faint">{t('tokens.notNarrowed')}</span>}
+        {title}{' '}
+        {picked.length > 0 ? (
+          <span className="badge accent">{picked.length}</span>
+        ) : (
+          <span className="faint">{t('tokens.notNarrowed')}</span>
+        )}
       </summary>
       <div className="stack tight" style={{ maxHeight: 180, overflowY: 'auto', padding: '8px 2px' }}>
         {all.map(([value, label]) => (
           <label key={value} className="check">
-            <input type="checkbox" checked={picked.includes(value)} onChange={(event) => onChange(event.target.checked ? [...picked, value] : picked.filter((each) => each !== value))} />
+            <input
+              type="checkbox"
+              checked={picked.includes(value)}
+              onChange={(event) =>
+                onChange(event.target.checked ? [...picked, value] : picked.filter((each) => each !== value))
+              }
+            />
             {label}
           </label>
         ))}

@@ -21,7 +21,9 @@ interface ArgumentDialogProps {
 /** The arguments of a picked tool; the result goes into the chat, into the message, or is shown here. */
 export default function ArgumentDialog({ tool, sink, onClose, onBack }: ArgumentDialogProps) {
   const memory = `palette-args.${tool.id}`;
-  const [args, setArgs] = useState<Record<string, unknown>>(() => recall(memory) ?? ((startOf(tool.argSchema) as Record<string, unknown>) || {}));
+  const [args, setArgs] = useState<Record<string, unknown>>(
+    () => recall(memory) ?? ((startOf(tool.argSchema) as Record<string, unknown>) || {}),
+  );
   const { run, cancel, isRunning, finished, problems } = useInvocation(tool);
   const go = async (way: 'chat' | 'message' | 'here'): Promise<void> => {
     remember(memory, args);

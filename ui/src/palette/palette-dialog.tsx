@@ -25,8 +25,15 @@ export default function PaletteDialog({ toolsOnly, onPick, onClose }: PalettePro
   const wanted = useDeferredValue(text.trim().replace(/^\+/, ''));
   const found = useInfiniteQuery({ ...toolSearch(wanted, false, shownAtMost), placeholderData: keepPreviousData });
   const known = useQuery({ ...enabledTools(), enabled: wanted === '' });
-  const tools = wanted === '' ? usual(known.data ?? []) : (found.data?.pages.flatMap((page) => page.tools) ?? []).slice(0, shownAtMost);
-  const pages = toolsOnly ? [] : places.flatMap((group) => group.items).filter(([, , label]) => t(label).toLowerCase().includes(wanted.toLowerCase()));
+  const tools =
+    wanted === ''
+      ? usual(known.data ?? [])
+      : (found.data?.pages.flatMap((page) => page.tools) ?? []).slice(0, shownAtMost);
+  const pages = toolsOnly
+    ? []
+    : places
+        .flatMap((group) => group.items)
+        .filter(([, , label]) => t(label).toLowerCase().includes(wanted.toLowerCase()));
   const isWaiting = wanted === '' ? known.isLoading : found.isFetching && !found.data;
   const navigate = useNavigate();
   return (
@@ -36,9 +43,17 @@ export default function PaletteDialog({ toolsOnly, onPick, onClose }: PalettePro
         <Dialog.Content className="dialog wide palette" aria-describedby={undefined}>
           <Dialog.Title className="only-read">{t('palette.title')}</Dialog.Title>
           <Command shouldFilter={false} label={t('palette.title')} loop>
-            <Command.Input className="palette-input" value={text} onValueChange={setText} placeholder={t('palette.placeholder')} autoFocus />
+            <Command.Input
+              className="palette-input"
+              value={text}
+              onValueChange={setText}
+              placeholder={t('palette.placeholder')}
+              autoFocus
+            />
             <Command.List>
-              {!isWaiting && tools.length === 0 && pages.length === 0 ? <div className="palette-empty">{t('palette.none', { text: wanted })}</div> : null}
+              {!isWaiting && tools.length === 0 && pages.length === 0 ? (
+                <div className="palette-empty">{t('palette.none', { text: wanted })}</div>
+              ) : null}
               {tools.length > 0 ? (
                 <Command.Group heading={wanted === '' ? t('palette.recent') : t('palette.tools')}>
                   {tools.map((tool) => (
@@ -110,6 +125,11 @@ function usual(tools: ToolView[]): ToolView[] {
     return at < 0 ? recent.length : at;
   };
   return [...tools]
-    .sort((a, b) => rank(a) - rank(b) || (b.usage.lastCalledAt ?? '').localeCompare(a.usage.lastCalledAt ?? '') || a.name.localeCompare(b.name))
+    .sort(
+      (a, b) =>
+        rank(a) - rank(b) ||
+        (b.usage.lastCalledAt ?? '').localeCompare(a.usage.lastCalledAt ?? '') ||
+        a.name.localeCompare(b.name),
+    )
     .slice(0, shownAtMost);
 }

@@ -1,4 +1,15 @@
-import { createContext, lazy, Suspense, use, useCallback, useEffect, useMemo, useRef, useState, type ReactNode } from 'react';
+import {
+  createContext,
+  lazy,
+  Suspense,
+  use,
+  useCallback,
+  useEffect,
+  useMemo,
+  useRef,
+  useState,
+  type ReactNode,
+} from 'react';
 import type { ToolView } from '../api/shapes.ts';
 
 const PaletteDialog = lazy(() => import('./palette-dialog.tsx'));
@@ -25,7 +36,10 @@ interface Palette {
 const Context = createContext<Palette>({ open: () => undefined, offer: () => () => undefined });
 export const usePalette = (): Palette => use(Context);
 
-type Showing = { what: 'closed' } | { what: 'search'; options: OpenOptions } | { what: 'arguments'; tool: ToolView; sink: ResultSink };
+type Showing =
+  | { what: 'closed' }
+  | { what: 'search'; options: OpenOptions }
+  | { what: 'arguments'; tool: ToolView; sink: ResultSink };
 
 /** Keeps the palette and the argument form of the picked tool above whatever page is shown. */
 export function PaletteHost({ children }: { children: ReactNode }) {
@@ -66,7 +80,14 @@ export function PaletteHost({ children }: { children: ReactNode }) {
             onPick={(tool) => setShowing({ what: 'arguments', tool, sink: sink.current })}
           />
         ) : null}
-        {showing.what === 'arguments' ? <ArgumentDialog tool={showing.tool} sink={showing.sink} onClose={close} onBack={() => open({ toolsOnly: true })} /> : null}
+        {showing.what === 'arguments' ? (
+          <ArgumentDialog
+            tool={showing.tool}
+            sink={showing.sink}
+            onClose={close}
+            onBack={() => open({ toolsOnly: true })}
+          />
+        ) : null}
       </Suspense>
     </Context>
   );

@@ -18,7 +18,10 @@ export function Dialog({ title, about, children, foot, isWide, onClose }: Dialog
     <Radix.Root open onOpenChange={(open) => !open && onClose()}>
       <Radix.Portal>
         <Radix.Overlay className="veil" />
-        <Radix.Content className={`dialog${isWide ? ' wide' : ''}`} {...(about ? {} : { 'aria-describedby': undefined })}>
+        <Radix.Content
+          className={`dialog${isWide ? ' wide' : ''}`}
+          {...(about ? {} : { 'aria-describedby': undefined })}
+        >
           <div className="dialog-head">
             <div className="stack tight">
               <Radix.Title asChild>

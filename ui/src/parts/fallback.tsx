@@ -21,7 +21,9 @@ export function NotFound() {
 export function Crash({ error, reset }: { error: unknown; reset?: () => void }) {
   return (
     <Page title={t('fallback.crash')} about={t('fallback.crashAbout')}>
-      <pre className="out" tabIndex={0}>{messageOf(error)}</pre>
+      <pre className="out" tabIndex={0}>
+        {messageOf(error)}
+      </pre>
       <div className="row">
         {reset ? (
           <button className="button" onClick={reset}>

@@ -1,4 +1,10 @@
-import { useId, type InputHTMLAttributes, type ReactNode, type SelectHTMLAttributes, type TextareaHTMLAttributes } from 'react';
+import {
+  useId,
+  type InputHTMLAttributes,
+  type ReactNode,
+  type SelectHTMLAttributes,
+  type TextareaHTMLAttributes,
+} from 'react';
 import { Switch as Radix } from 'radix-ui';
 import { Icon } from './icon.tsx';
 
@@ -25,7 +31,11 @@ export function Field({ label, hint, problem, isRequired, children }: FieldProps
           </span>
         ) : null}
       </label>
-      {children({ id, ...(described ? { 'aria-describedby': described } : {}), ...(problem ? { 'aria-invalid': true } : {}) })}
+      {children({
+        id,
+        ...(described ? { 'aria-describedby': described } : {}),
+        ...(problem ? { 'aria-invalid': true } : {}),
+      })}
       {problem ? (
         <span className="problem" id={`${id}p`} role="alert">
           {problem}
@@ -40,20 +50,54 @@ export function Field({ label, hint, problem, isRequired, children }: FieldProps
   );
 }
 
-type Common = { label: ReactNode; hint?: ReactNode; problem?: string | undefined; onText(text: string): void; value: string };
+type Common = {
+  label: ReactNode;
+  hint?: ReactNode;
+  problem?: string | undefined;
+  onText(text: string): void;
+  value: string;
+};
 
-export function TextField({ label, hint, problem, onText, className, ...rest }: Common & Omit<InputHTMLAttributes<HTMLInputElement>, 'value'>) {
+export function TextField({
+  label,
+  hint,
+  problem,
+  onText,
+  className,
+  ...rest
+}: Common & Omit<InputHTMLAttributes<HTMLInputElement>, 'value'>) {
   return (
     <Field label={label} hint={hint} problem={problem} isRequired={rest.required}>
-      {(control) => <input {...rest} {...control} className={`input ${className ?? ''}`} onChange={(event) => onText(event.target.value)} />}
+      {(control) => (
+        <input
+          {...rest}
+          {...control}
+          className={`input ${className ?? ''}`}
+          onChange={(event) => onText(event.target.value)}
+        />
+      )}
     </Field>
   );
 }
 
-export function AreaField({ label, hint, problem, onText, className, ...rest }: Common & Omit<TextareaHTMLAttributes<HTMLTextAreaElement>, 'value'>) {
+export function AreaField({
+  label,
+  hint,
+  problem,
+  onText,
+  className,
+  ...rest
+}: Common & Omit<TextareaHTMLAttributes<HTMLTextAreaElement>, 'value'>) {
   return (
     <Field label={label} hint={hint} problem={problem} isRequired={rest.required}>
-      {(control) => <textarea {...rest} {...control} className={`textarea ${className ?? ''}`} onChange={(event) => onText(event.target.value)} />}
+      {(control) => (
+        <textarea
+          {...rest}
+          {...control}
+          className={`textarea ${className ?? ''}`}
+          onChange={(event) => onText(event.target.value)}
+        />
+      )}
     </Field>
   );
 }
@@ -65,7 +109,10 @@ export function SelectField({
   onText,
   options,
   ...rest
-}: Common & { options: readonly (readonly [value: string, label: string])[] } & Omit<SelectHTMLAttributes<HTMLSelectElement>, 'value'>) {
+}: Common & { options: readonly (readonly [value: string, label: string])[] } & Omit<
+    SelectHTMLAttributes<HTMLSelectElement>,
+    'value'
+  >) {
   return (
     <Field label={label} hint={hint} problem={problem} isRequired={rest.required}>
       {(control) => (
@@ -81,15 +128,42 @@ export function SelectField({
   );
 }
 
-export function Switch({ label, isOn, onTurn, isDisabled }: { label: string; isOn: boolean; onTurn(isOn: boolean): void; isDisabled?: boolean }) {
+export function Switch({
+  label,
+  isOn,
+  onTurn,
+  isDisabled,
+}: {
+  label: string;
+  isOn: boolean;
+  onTurn(isOn: boolean): void;
+  isDisabled?: boolean;
+}) {
   return (
-    <Radix.Root className="switch" checked={isOn} onCheckedChange={onTurn} disabled={isDisabled ?? false} aria-label={label} title={label}>
+    <Radix.Root
+      className="switch"
+      checked={isOn}
+      onCheckedChange={onTurn}
+      disabled={isDisabled ?? false}
+      aria-label={label}
+      title={label}
+    >
       <Radix.Thumb className="switch-thumb" />
     </Radix.Root>
   );
 }
 
-export function SearchField({ label, value, onText, autoFocus }: { label: string; value: string; onText(text: string): void; autoFocus?: boolean }) {
+export function SearchField({
+  label,
+  value,
+  onText,
+  autoFocus,
+}: {
+  label: string;
+  value: string;
+  onText(text: string): void;
+  autoFocus?: boolean;
+}) {
   return (
     <label className="search">
       <Icon name="search" />
@@ -107,7 +181,17 @@ export function SearchField({ label, value, onText, autoFocus }: { label: string
 }
 
 /** A few choices side by side, one of them taken. */
-export function Segmented<T extends string>({ label, value, options, onPick }: { label: string; value: T; options: readonly (readonly [T, string])[]; onPick(value: T): void }) {
+export function Segmented<T extends string>({
+  label,
+  value,
+  options,
+  onPick,
+}: {
+  label: string;
+  value: T;
+  options: readonly (readonly [T, string])[];
+  onPick(value: T): void;
+}) {
   return (
     <div className="segmented" role="group" aria-label={label}>
       {options.map(([each, text]) => (

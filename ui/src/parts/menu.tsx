@@ -13,14 +13,21 @@ export interface MenuEntry {
 export function Menu({ entries, label, text }: { entries: (MenuEntry | null)[]; label?: string; text?: string }) {
   return (
     <DropdownMenu.Root>
-      <DropdownMenu.Trigger className={text ? 'button' : 'button bare icon'} aria-label={text ? undefined : (label ?? t('common.more'))}>
+      <DropdownMenu.Trigger
+        className={text ? 'button' : 'button bare icon'}
+        aria-label={text ? undefined : (label ?? t('common.more'))}
+      >
         {text ?? <Icon name="more" />}
       </DropdownMenu.Trigger>
       <DropdownMenu.Portal>
         <DropdownMenu.Content className="menu" align="end" sideOffset={4}>
           {entries.map((entry, index) =>
             entry ? (
-              <DropdownMenu.Item key={index} className={`menu-item${entry.isDanger ? ' danger' : ''}`} onSelect={() => entry.run()}>
+              <DropdownMenu.Item
+                key={index}
+                className={`menu-item${entry.isDanger ? ' danger' : ''}`}
+                onSelect={() => entry.run()}
+              >
                 {entry.icon ? <Icon name={entry.icon} size={14} /> : null}
                 {entry.label}
               </DropdownMenu.Item>

@@ -6,7 +6,11 @@ export const percent = (share: number): string =>
   new Intl.NumberFormat(currentLanguage(), { style: 'percent', maximumFractionDigits: 1 }).format(share);
 
 export const money = (usd: number): string =>
-  new Intl.NumberFormat(currentLanguage(), { style: 'currency', currency: 'USD', maximumFractionDigits: usd < 1 ? 4 : 2 }).format(usd);
+  new Intl.NumberFormat(currentLanguage(), {
+    style: 'currency',
+    currency: 'USD',
+    maximumFractionDigits: usd < 1 ? 4 : 2,
+  }).format(usd);
 
 export function bytes(size: number): string {
   const units = ['B', 'KB', 'MB', 'GB'];
@@ -20,7 +24,11 @@ export function bytes(size: number): string {
 }
 
 export const duration = (ms: number): string =>
-  ms < 1 ? '< 1 ms' : ms < 1000 ? `${Math.round(ms)} ms` : `${new Intl.NumberFormat(currentLanguage(), { maximumFractionDigits: 2 }).format(ms / 1000)} s`;
+  ms < 1
+    ? '< 1 ms'
+    : ms < 1000
+      ? `${Math.round(ms)} ms`
+      : `${new Intl.NumberFormat(currentLanguage(), { maximumFractionDigits: 2 }).format(ms / 1000)} s`;
 
 /** A rough count: about four characters of English or JSON make one token. */
 export const roughTokens = (text: string): number => Math.ceil(text.length / 4);

@@ -30,7 +30,10 @@ export function Output({ value, name = 'output' }: { value: unknown; name?: stri
           </>
         ) : null}
         <CopyButton text={text} />
-        <button className="button bare compact" onClick={() => downloadText(`${name}.${typeof value === 'string' ? 'txt' : 'json'}`, text)}>
+        <button
+          className="button bare compact"
+          onClick={() => downloadText(`${name}.${typeof value === 'string' ? 'txt' : 'json'}`, text)}
+        >
           <Icon name="download" size={13} />
           {t('common.download')}
         </button>

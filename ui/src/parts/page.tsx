@@ -44,7 +44,17 @@ export function useTitle(title: string): void {
   }, [title]);
 }
 
-export function Card({ title, actions, children, isPlain }: { title?: ReactNode; actions?: ReactNode; children: ReactNode; isPlain?: boolean }) {
+export function Card({
+  title,
+  actions,
+  children,
+  isPlain,
+}: {
+  title?: ReactNode;
+  actions?: ReactNode;
+  children: ReactNode;
+  isPlain?: boolean;
+}) {
   return (
     <section className="card">
       {title || actions ? (
@@ -79,7 +89,15 @@ export function Skeleton({ rows = 4, height = 34 }: { rows?: number; height?: nu
   );
 }
 
-export function Note({ tone, icon, children }: { tone?: 'bad' | 'warn' | 'good' | 'info'; icon?: IconName; children: ReactNode }) {
+export function Note({
+  tone,
+  icon,
+  children,
+}: {
+  tone?: 'bad' | 'warn' | 'good' | 'info';
+  icon?: IconName;
+  children: ReactNode;
+}) {
   return (
     <div className={`note${tone ? ` ${tone}` : ''}`} role={tone === 'bad' ? 'alert' : undefined}>
       <Icon name={icon ?? (tone === 'bad' || tone === 'warn' ? 'warn' : tone === 'good' ? 'check' : 'info')} />

@@ -6,7 +6,15 @@ import { Icon } from './icon.tsx';
  * Images are shown as links and never loaded; every link shows the host it leads to.
  */
 export function Prose({ text }: { text: string }) {
-  return <>{text.split(/^```/m).map((part, index) => (index % 2 === 1 ? <Fence key={index} text={part} /> : <Paragraphs key={index} text={part} />))}</>;
+  return (
+    <>
+      {text
+        .split(/^```/m)
+        .map((part, index) =>
+          index % 2 === 1 ? <Fence key={index} text={part} /> : <Paragraphs key={index} text={part} />,
+        )}
+    </>
+  );
 }
 
 function Fence({ text }: { text: string }) {

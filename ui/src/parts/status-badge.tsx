@@ -1,9 +1,35 @@
 import { t, type TextKey } from '../texts/index.ts';
 
-const tones: Record<string, string> = { running: 'info live', starting: 'info live', idle: 'good', ended: '', failed: 'bad', timed_out: 'warn', connected: 'good', connecting: 'info live', disconnected: 'bad', disabled: '' };
-const known = new Set(['starting', 'running', 'idle', 'ended', 'failed', 'timed_out', 'connected', 'connecting', 'disconnected', 'disabled']);
+const tones: Record<string, string> = {
+  running: 'info live',
+  starting: 'info live',
+  idle: 'good',
+  ended: '',
+  failed: 'bad',
+  timed_out: 'warn',
+  connected: 'good',
+  connecting: 'info live',
+  disconnected: 'bad',
+  disabled: '',
+};
+const known = new Set([
+  'starting',
+  'running',
+  'idle',
+  'ended',
+  'failed',
+  'timed_out',
+  'connected',
+  'connecting',
+  'disconnected',
+  'disabled',
+]);
 
 /** The state of a session or server, by colour and word. */
 export function StatusBadge({ status }: { status: string }) {
-  return <span className={`badge ${tones[status] ?? ''}`}>{known.has(status) ? t(`status.${status}` as TextKey) : status}</span>;
+  return (
+    <span className={`badge ${tones[status] ?? ''}`}>
+      {known.has(status) ? t(`status.${status}` as TextKey) : status}
+    </span>
+  );
 }

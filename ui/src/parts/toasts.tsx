@@ -20,7 +20,12 @@ const set = (next: Toast[]): void => {
 
 /** Shows a short notice at the edge of the page; with an action (such as undo) it stays longer. */
 export function toast(text: string, options: { tone?: Toast['tone']; action?: Toast['action'] } = {}): void {
-  const each: Toast = { id: ++lastId, tone: options.tone ?? 'plain', text, ...(options.action ? { action: options.action } : {}) };
+  const each: Toast = {
+    id: ++lastId,
+    tone: options.tone ?? 'plain',
+    text,
+    ...(options.action ? { action: options.action } : {}),
+  };
   set([...toasts.slice(-3), each]);
 }
 
@@ -53,7 +58,13 @@ function OneToast({ toast: { id, tone, text, action } }: { toast: Toast }) {
     return () => clearTimeout(timer);
   }, [id, isHeld, action, tone]);
   return (
-    <div className={`toast ${tone}`} onMouseEnter={() => hold(true)} onMouseLeave={() => hold(false)} onFocus={() => hold(true)} onBlur={() => hold(false)}>
+    <div
+      className={`toast ${tone}`}
+      onMouseEnter={() => hold(true)}
+      onMouseLeave={() => hold(false)}
+      onFocus={() => hold(true)}
+      onBlur={() => hold(false)}
+    >
       <Icon name={tone === 'bad' ? 'warn' : tone === 'good' ? 'check' : 'info'} />
       <span className="text">{text}</span>
       {action ? (

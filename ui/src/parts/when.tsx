@@ -24,7 +24,8 @@ export function relativeTime(at: string, now = Date.now()): string {
   const seconds = (new Date(at).getTime() - now) / 1000;
   if (Number.isNaN(seconds)) return at;
   const format = new Intl.RelativeTimeFormat(currentLanguage(), { numeric: 'auto', style: 'short' });
-  for (const [unit, length] of units) if (Math.abs(seconds) >= length) return format.format(Math.round(seconds / length), unit);
+  for (const [unit, length] of units)
+    if (Math.abs(seconds) >= length) return format.format(Math.round(seconds / length), unit);
   return t('common.justNow');
 }
 

@@ -8,7 +8,11 @@ export function ExpiredDialog() {
     <Dialog.Root open>
       <Dialog.Portal>
         <Dialog.Overlay className="veil" />
-        <Dialog.Content className="dialog" onEscapeKeyDown={(event) => event.preventDefault()} onInteractOutside={(event) => event.preventDefault()}>
+        <Dialog.Content
+          className="dialog"
+          onEscapeKeyDown={(event) => event.preventDefault()}
+          onInteractOutside={(event) => event.preventDefault()}
+        >
           <div className="dialog-head">
             <div className="stack tight">
               <Dialog.Title asChild>

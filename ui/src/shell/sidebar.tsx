@@ -59,7 +59,13 @@ export function Sidebar({ onLeave }: { onLeave?: () => void }) {
           <div className="nav" key={title}>
             <div className="nav-title">{t(title)}</div>
             {items.map(([to, icon, label]) => (
-              <Link key={to} to={to} onClick={onLeave} activeOptions={{ exact: to === '/' }} activeProps={{ 'aria-current': 'page' }}>
+              <Link
+                key={to}
+                to={to}
+                onClick={onLeave}
+                activeOptions={{ exact: to === '/' }}
+                activeProps={{ 'aria-current': 'page' }}
+              >
                 <Icon name={icon} />
                 {t(label)}
               </Link>
@@ -69,12 +75,22 @@ export function Sidebar({ onLeave }: { onLeave?: () => void }) {
       </nav>
       <div className="side-foot">
         <div className="row">
-          <select className="select" aria-label={t('shell.theme')} value={theme} onChange={(event) => setTheme(event.target.value as Theme)}>
+          <select
+            className="select"
+            aria-label={t('shell.theme')}
+            value={theme}
+            onChange={(event) => setTheme(event.target.value as Theme)}
+          >
             <option value="system">{t('shell.themeSystem')}</option>
             <option value="light">{t('shell.themeLight')}</option>
             <option value="dark">{t('shell.themeDark')}</option>
           </select>
-          <select className="select" aria-label={t('shell.language')} value={language} onChange={(event) => void chooseLanguage(event.target.value as Language)}>
+          <select
+            className="select"
+            aria-label={t('shell.language')}
+            value={language}
+            onChange={(event) => void chooseLanguage(event.target.value as Language)}
+          >
             {Object.entries(languages).map(([code, name]) => (
               <option key={code} value={code}>
                 {name}
@@ -86,7 +102,12 @@ export function Sidebar({ onLeave }: { onLeave?: () => void }) {
           <span className="cut faint" title={who?.version}>
             {who ? `${who.name} · ${who.level}` : ''}
           </span>
-          <button className="button bare icon compact" onClick={() => void signOut()} aria-label={t('shell.signOut')} title={t('shell.signOut')}>
+          <button
+            className="button bare icon compact"
+            onClick={() => void signOut()}
+            aria-label={t('shell.signOut')}
+            title={t('shell.signOut')}
+          >
             <Icon name="out" size={14} />
           </button>
         </div>

@@ -98,7 +98,8 @@ export const englishCare = {
   'ask.send': 'Answer',
   'ask.decline': 'Decline',
   'ask.deadline': 'Waits until',
-  'console.about': 'Write a program over every tool there is, in Python as agents write it. Nothing outside the tools can be reached.',
+  'console.about':
+    'Write a program over every tool there is, in Python as agents write it. Nothing outside the tools can be reached.',
   'console.program': 'Program',
   'console.output': 'Output',
   'console.emptyTitle': 'Run the program to see its output',
@@ -168,7 +169,8 @@ export const englishCare = {
   'servers.search': 'Search servers',
   'servers.noneTitle': 'No MCP servers yet',
   'servers.noneAbout': 'A server runs a command on this machine, so it is added on the machine itself:',
-  'servers.addNote': 'Servers are added and removed on the machine (oubliette server add), or here when http.allowRemoteConfig is on.',
+  'servers.addNote':
+    'Servers are added and removed on the machine (oubliette server add), or here when http.allowRemoteConfig is on.',
   'servers.changed': 'Definitions that changed since they were first seen: {tools}',
   'servers.reconnect': 'Reconnect',
   'servers.logs': 'Logs',
@@ -235,7 +237,8 @@ export const englishCare = {
   'tokens.madeTitle': 'Token {name}',
   'tokens.madeAbout': 'Copy it now: it is shown this once and stored nowhere.',
   'tokens.done': 'I have copied it',
-  'secrets.about': 'Keys of APIs, encrypted at rest. Tools name them as ${NAME}; nobody can read a value back, not even here.',
+  'secrets.about':
+    'Keys of APIs, encrypted at rest. Tools name them as ${NAME}; nobody can read a value back, not even here.',
   'secrets.new': 'New secret',
   'secrets.search': 'Search secrets',
   'secrets.noneTitle': 'No secrets yet',
@@ -263,7 +266,8 @@ export const englishCare = {
   'settings.undo': 'Undo changes',
   'settings.changed': 'not saved',
   'settings.locked': 'on the machine only',
-  'settings.lockedAbout': 'This can run commands or write files on the machine. Change it in config.yaml there, or turn on http.allowRemoteConfig.',
+  'settings.lockedAbout':
+    'This can run commands or write files on the machine. Change it in config.yaml there, or turn on http.allowRemoteConfig.',
   'settings.section.allowedHosts': 'Allowed hosts',
   'settings.about.allowedHosts': 'Where tools may send requests. Nothing else can be reached.',
   'settings.section.limits': 'Limits',

@@ -118,7 +118,8 @@ export const englishWork = {
   'bundle.yours': 'Your bundles',
   'bundle.provided': 'Provided',
   'bundle.noneTitle': 'You have no bundle of your own yet',
-  'bundle.noneAbout': 'Make one, then describe your first tool in it. Everything is stored as plain files in your home folder.',
+  'bundle.noneAbout':
+    'Make one, then describe your first tool in it. Everything is stored as plain files in your home folder.',
   'bundle.gone': 'This bundle is not there',
   'bundle.goneAbout': 'It was deleted, or your token does not reach it.',
   'bundle.offNote': 'This bundle is off: none of its tools can be called or changed.',
@@ -139,7 +140,8 @@ export const englishWork = {
   'bundle.tools.one': '{count} tool',
   'bundle.tools.other': '{count} tools',
   'import.title': 'Import bundles',
-  'import.about': 'Takes a ZIP file that export or the command line wrote. Nothing that exists is overwritten; servers, tokens and secrets are never in it.',
+  'import.about':
+    'Takes a ZIP file that export or the command line wrote. Nothing that exists is overwritten; servers, tokens and secrets are never in it.',
   'import.file': 'File',
   'import.fileHint': 'A .zip file of bundles',
   'import.policy': 'If a tool exists already',
@@ -156,7 +158,8 @@ export const englishWork = {
   'tool.editAbout': 'Stored versions never change: saving makes a new one beside {version}.',
   'tool.delete': 'Delete this version',
   'tool.deleteTitle': 'Delete {name} {version}?',
-  'tool.deleteAbout': '{name} had {calls}. Programs and agents that call this version will get an error; other versions stay.',
+  'tool.deleteAbout':
+    '{name} had {calls}. Programs and agents that call this version will get an error; other versions stay.',
   'tool.deleted': 'Deleted {name}',
   'tool.views': 'Views of this tool',
   'tool.try': 'Try it',
@@ -252,7 +255,7 @@ export const englishWork = {
   'auth.field.refreshToken': 'Refresh token',
   'auth.field.scope': 'Scope',
   'origin.argument': 'argument',
-  'origin.argument.about': 'Filled from the call\'s arguments',
+  'origin.argument.about': "Filled from the call's arguments",
   'origin.secret': 'secret',
   'origin.secret.about': 'Filled from the secret store when it is sent',
   'origin.unknown': 'unknown',

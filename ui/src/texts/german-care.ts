@@ -18,7 +18,8 @@ export const germanCare: Record<keyof typeof englishCare, string> = {
   'tester.masked': 'Geheimnisse maskiert der Server; diese Seite sieht sie nie.',
   'tester.answer': 'Antwort',
   'tester.emptyTitle': 'Noch nichts ausgeführt',
-  'tester.emptyAbout': 'Füllen Sie die Argumente aus und führen Sie das Werkzeug aus; hier steht dann die Antwort mit Zeit und Größe.',
+  'tester.emptyAbout':
+    'Füllen Sie die Argumente aus und führen Sie das Werkzeug aus; hier steht dann die Antwort mit Zeit und Größe.',
   'tester.ok': 'ok',
   'tester.tokens': '{count} Tokens',
   'tester.tokensHint': 'Geschätzt: etwa vier Zeichen je Token',
@@ -49,11 +50,13 @@ export const germanCare: Record<keyof typeof englishCare, string> = {
   'chat.new': 'Neuer Chat',
   'chat.project': 'Projekt',
   'chat.newProject': 'Neues Projekt',
-  'chat.newProjectAbout': 'Ein Projekt ist ein abgeschlossener Ort mit eigenen Dateien und Grenzen. Ein Name genügt zum Anfangen.',
+  'chat.newProjectAbout':
+    'Ein Projekt ist ein abgeschlossener Ort mit eigenen Dateien und Grenzen. Ein Name genügt zum Anfangen.',
   'chat.projectName': 'Projektname',
   'chat.create': 'Anlegen',
   'chat.noProjectTitle': 'Legen Sie ein Projekt zum Reden an',
-  'chat.noProjectAbout': 'Agenten arbeiten in einem Projekt: einer Sandbox, einem Ordner und den Werkzeugen, die es gewährt.',
+  'chat.noProjectAbout':
+    'Agenten arbeiten in einem Projekt: einer Sandbox, einem Ordner und den Werkzeugen, die es gewährt.',
   'chat.emptyTitle': 'Sprechen Sie mit dem Agenten von {name}',
   'chat.emptyAbout': 'Schreiben Sie eine Nachricht. + am Zeilenanfang sucht ein Werkzeug und nutzt sein Ergebnis.',
   'chat.embeddedAbout': 'Der eingebaute Agent hat kein Modell: Er führt Ihre Nachricht als Programm aus. Zum Beispiel:',
@@ -100,14 +103,17 @@ export const germanCare: Record<keyof typeof englishCare, string> = {
   'ask.send': 'Antworten',
   'ask.decline': 'Ablehnen',
   'ask.deadline': 'Wartet bis',
-  'console.about': 'Schreiben Sie ein Programm über alle Werkzeuge, in Python wie Agenten es schreiben. Außer den Werkzeugen ist nichts erreichbar.',
+  'console.about':
+    'Schreiben Sie ein Programm über alle Werkzeuge, in Python wie Agenten es schreiben. Außer den Werkzeugen ist nichts erreichbar.',
   'console.program': 'Programm',
   'console.output': 'Ausgabe',
   'console.emptyTitle': 'Führen Sie das Programm aus, um die Ausgabe zu sehen',
-  'console.emptyAbout': 'Der letzte Wert ist die Antwort. Große Antworten werden gespeichert und lassen sich hier blättern.',
+  'console.emptyAbout':
+    'Der letzte Wert ist die Antwort. Große Antworten werden gespeichert und lassen sich hier blättern.',
   'console.cancelled': 'Abgebrochen.',
   'console.promote': 'Zum Werkzeug machen',
-  'console.promoteAbout': 'Das Programm wird ein Werkzeug, das andere aufrufen können. Argumente geben Sie ihm im nächsten Schritt.',
+  'console.promoteAbout':
+    'Das Programm wird ein Werkzeug, das andere aufrufen können. Argumente geben Sie ihm im nächsten Schritt.',
   'console.promoteAction': 'Weiter',
   'console.intoBundle': 'In das Bündel',
   'console.noBundle': 'Sie haben noch kein Bündel dafür.',
@@ -158,7 +164,8 @@ export const germanCare: Record<keyof typeof englishCare, string> = {
   'sessions.download': 'Protokoll herunterladen',
   'sessions.end': 'Sitzung beenden',
   'sessions.endTitle': 'Diese Sitzung beenden?',
-  'sessions.endAbout': 'Ihr Agent und die von ihm gestarteten werden angehalten. Das Protokoll bleibt, eine neue Nachricht setzt sie fort.',
+  'sessions.endAbout':
+    'Ihr Agent und die von ihm gestarteten werden angehalten. Das Protokoll bleibt, eine neue Nachricht setzt sie fort.',
   'sessions.timeline': 'Verlauf: {count} Ereignisse',
   'sessions.filter': 'Ereignisse filtern',
   'sessions.type': 'Art des Ereignisses',
@@ -170,7 +177,8 @@ export const germanCare: Record<keyof typeof englishCare, string> = {
   'servers.search': 'Server suchen',
   'servers.noneTitle': 'Noch keine MCP-Server',
   'servers.noneAbout': 'Ein Server führt einen Befehl auf diesem Rechner aus, darum wird er dort hinzugefügt:',
-  'servers.addNote': 'Server werden auf dem Rechner hinzugefügt und entfernt (oubliette server add), oder hier, wenn http.allowRemoteConfig an ist.',
+  'servers.addNote':
+    'Server werden auf dem Rechner hinzugefügt und entfernt (oubliette server add), oder hier, wenn http.allowRemoteConfig an ist.',
   'servers.changed': 'Seit dem ersten Mal geänderte Definitionen: {tools}',
   'servers.reconnect': 'Neu verbinden',
   'servers.logs': 'Protokoll',
@@ -211,7 +219,8 @@ export const germanCare: Record<keyof typeof englishCare, string> = {
   'tokens.showRevoked': 'Widerrufene zeigen',
   'tokens.revoke': 'Widerrufen',
   'tokens.revokeTitle': '{name} widerrufen?',
-  'tokens.revokeAbout': 'Alles, was dieses Token nutzt, hört sofort auf zu funktionieren. Das lässt sich nicht rückgängig machen.',
+  'tokens.revokeAbout':
+    'Alles, was dieses Token nutzt, hört sofort auf zu funktionieren. Das lässt sich nicht rückgängig machen.',
   'tokens.revoked': 'widerrufen',
   'tokens.expired': 'abgelaufen',
   'tokens.lastUse': 'Zuletzt benutzt',
@@ -237,11 +246,13 @@ export const germanCare: Record<keyof typeof englishCare, string> = {
   'tokens.madeTitle': 'Token {name}',
   'tokens.madeAbout': 'Kopieren Sie es jetzt: Es wird nur dieses eine Mal gezeigt und nirgends gespeichert.',
   'tokens.done': 'Ich habe es kopiert',
-  'secrets.about': 'Schlüssel von APIs, verschlüsselt abgelegt. Werkzeuge nennen sie ${NAME}; niemand kann einen Wert zurücklesen, auch hier nicht.',
+  'secrets.about':
+    'Schlüssel von APIs, verschlüsselt abgelegt. Werkzeuge nennen sie ${NAME}; niemand kann einen Wert zurücklesen, auch hier nicht.',
   'secrets.new': 'Neues Geheimnis',
   'secrets.search': 'Geheimnisse suchen',
   'secrets.noneTitle': 'Noch keine Geheimnisse',
-  'secrets.noneAbout': 'Setzen Sie den Schlüssel einer API einmal, binden Sie ihn an seine Hosts und nutzen Sie ihn in HTTP-Werkzeugen.',
+  'secrets.noneAbout':
+    'Setzen Sie den Schlüssel einer API einmal, binden Sie ihn an seine Hosts und nutzen Sie ihn in HTTP-Werkzeugen.',
   'secrets.onlyTo': 'nur an {hosts}',
   'secrets.anyHost': 'an jeden erlaubten Host',
   'secrets.actions': 'Aktionen für {name}',
@@ -249,7 +260,8 @@ export const germanCare: Record<keyof typeof englishCare, string> = {
   'secrets.replaceTitle': '{name} ersetzen',
   'secrets.remove': 'Entfernen',
   'secrets.removeTitle': '{name} entfernen?',
-  'secrets.removeAbout': 'Werkzeuge, die es nutzen, scheitern, bis es neu gesetzt ist. Sein Wert lässt sich nicht zurückholen.',
+  'secrets.removeAbout':
+    'Werkzeuge, die es nutzen, scheitern, bis es neu gesetzt ist. Sein Wert lässt sich nicht zurückholen.',
   'secrets.dialogAbout': 'Der Wert geht einmal zum Server und kommt nie zurück.',
   'secrets.name': 'Name',
   'secrets.value': 'Wert',
@@ -257,7 +269,8 @@ export const germanCare: Record<keyof typeof englishCare, string> = {
   'secrets.hosts': 'Nur an diese Hosts (optional)',
   'secrets.hostsHint': 'Durch Kommas getrennt. Ohne Angabe darf es jeder erlaubte Host bekommen.',
   'secrets.saved': '{name} gespeichert',
-  'settings.about': 'config.yaml, Abschnitt für Abschnitt. Kommentare in der Datei bleiben; Ungültiges wird abgewiesen.',
+  'settings.about':
+    'config.yaml, Abschnitt für Abschnitt. Kommentare in der Datei bleiben; Ungültiges wird abgewiesen.',
   'settings.search': 'Einstellungen suchen',
   'settings.reload': 'Datei neu lesen',
   'settings.reloaded': 'Neu gelesen; alles in Ordnung.',
@@ -265,7 +278,8 @@ export const germanCare: Record<keyof typeof englishCare, string> = {
   'settings.undo': 'Änderungen verwerfen',
   'settings.changed': 'nicht gespeichert',
   'settings.locked': 'nur auf dem Rechner',
-  'settings.lockedAbout': 'Das kann Befehle ausführen oder Dateien auf dem Rechner schreiben. Ändern Sie es dort in config.yaml, oder schalten Sie http.allowRemoteConfig ein.',
+  'settings.lockedAbout':
+    'Das kann Befehle ausführen oder Dateien auf dem Rechner schreiben. Ändern Sie es dort in config.yaml, oder schalten Sie http.allowRemoteConfig ein.',
   'settings.section.allowedHosts': 'Erlaubte Hosts',
   'settings.about.allowedHosts': 'Wohin Werkzeuge Anfragen senden dürfen. Sonst ist nichts erreichbar.',
   'settings.section.limits': 'Grenzen',

@@ -17,10 +17,13 @@ test('German has every text, none empty, with the same placeholders', () => {
 });
 
 test('every text is used by the page', () => {
-  const sources = globSync('**/*.{ts,tsx}', { cwd: join(import.meta.dirname, '..') }).filter((file) => !file.startsWith('texts'));
+  const sources = globSync('**/*.{ts,tsx}', { cwd: join(import.meta.dirname, '..') }).filter(
+    (file) => !file.startsWith('texts'),
+  );
   assert.ok(sources.length > 50, 'the sources were found');
   const code = sources.map((file) => readFileSync(join(import.meta.dirname, '..', file), 'utf8')).join('\n');
-  const built = /^(status|bundle\.(kind|note|tools)|tools\.calls|origin|limit|auth\.field|settings\.(section|about)|health|stats|ask\.outcome|tokens\.scope)\./;
+  const built =
+    /^(status|bundle\.(kind|note|tools)|tools\.calls|origin|limit|auth\.field|settings\.(section|about)|health|stats|ask\.outcome|tokens\.scope)\./;
   const unused = Object.keys(english).filter((key) => !code.includes(`'${key}'`) && !built.test(key));
   assert.deepEqual(unused, []);
 });

@@ -34,7 +34,11 @@ export function PermissionCard({ item, sessionId }: { item: Permission; sessionI
             key={option.id}
             className={`button ${option.kind?.startsWith('allow') ? 'primary' : ''}`}
             disabled={isBusy}
-            onClick={() => void go(() => own('session_answer', { session_id: sessionId, request_id: item.requestId, choice: option.id }))}
+            onClick={() =>
+              void go(() =>
+                own('session_answer', { session_id: sessionId, request_id: item.requestId, choice: option.id }),
+              )
+            }
           >
             {option.name}
           </button>
@@ -49,13 +53,24 @@ export function PermissionCard({ item, sessionId }: { item: Permission; sessionI
 /** The agent calls a tool that this page lends: the person is asked here. */
 export function CallerCard({ item, sessionId }: { item: Caller; sessionId: string }) {
   const { problem, isBusy, go } = useAnswering();
-  if (item.outcome !== undefined) return <Closed>{t('ask.callerAnswered', { tool: item.tool, outcome: t(`ask.outcome.${item.outcome as 'result'}`) })}</Closed>;
+  if (item.outcome !== undefined)
+    return (
+      <Closed>
+        {t('ask.callerAnswered', { tool: item.tool, outcome: t(`ask.outcome.${item.outcome as 'result'}`) })}
+      </Closed>
+    );
   const respond = (answer: { result: unknown } | { error: string }): void =>
     void go(() => own('caller_tool_response', { session_id: sessionId, request_id: item.requestId, ...answer }));
   const parts = { item, isBusy, respond, go };
   return (
     <section className="ask" aria-label={t('ask.caller')}>
-      {item.tool === 'ask_user' ? <Question {...parts} /> : item.tool === 'pick_file' ? <FilePick {...parts} /> : <OtherTool {...parts} />}
+      {item.tool === 'ask_user' ? (
+        <Question {...parts} />
+      ) : item.tool === 'pick_file' ? (
+        <FilePick {...parts} />
+      ) : (
+        <OtherTool {...parts} />
+      )}
       <Deadline at={item.deadline} />
       {problem ? <Note tone="bad">{problem}</Note> : null}
     </section>
@@ -84,7 +99,12 @@ function Question({ item, isBusy, respond }: Answering) {
       {choices.length > 0 ? (
         <div className="row wrap">
           {choices.map((choice) => (
-            <button key={choice} className="button" disabled={isBusy} onClick={() => respond({ result: { answer: choice } })}>
+            <button
+              key={choice}
+              className="button"
+              disabled={isBusy}
+              onClick={() => respond({ result: { answer: choice } })}
+            >
               {choice}
             </button>
           ))}
@@ -97,7 +117,13 @@ function Question({ item, isBusy, respond }: Answering) {
           respond({ result: { answer: text } });
         }}
       >
-        <input className="input" aria-label={t('ask.answer')} placeholder={t('ask.answer')} value={text} onChange={(event) => setText(event.target.value)} />
+        <input
+          className="input"
+          aria-label={t('ask.answer')}
+          placeholder={t('ask.answer')}
+          value={text}
+          onChange={(event) => setText(event.target.value)}
+        />
         <button className="button primary" disabled={isBusy || text === ''}>
           {t('ask.send')}
         </button>
@@ -113,7 +139,11 @@ function FilePick({ item, isBusy, respond, go }: Answering) {
     await go(async () => {
       const about = { name: file.name, size: file.size, type: file.type };
       const isText = file.size <= inlineTextBytes && /^(text\/|application\/(json|xml|yaml|csv))|^$/.test(file.type);
-      respond({ result: isText ? { ...about, text: await file.text() } : { ...about, blob_id: (await uploadBlob(file)).blob_id } });
+      respond({
+        result: isText
+          ? { ...about, text: await file.text() }
+          : { ...about, blob_id: (await uploadBlob(file)).blob_id },
+      });
     });
   };
   return (
@@ -126,7 +156,13 @@ function FilePick({ item, isBusy, respond, go }: Answering) {
         <Prose text={String(item.args['prompt'] ?? '')} />
       </div>
       <div className="row wrap">
-        <input type="file" aria-label={t('ask.file')} disabled={isBusy} accept={typeof item.args['accept'] === 'string' ? item.args['accept'] : undefined} onChange={(event) => void pick(event.target.files?.[0])} />
+        <input
+          type="file"
+          aria-label={t('ask.file')}
+          disabled={isBusy}
+          accept={typeof item.args['accept'] === 'string' ? item.args['accept'] : undefined}
+          onChange={(event) => void pick(event.target.files?.[0])}
+        />
         <DeclineButton isBusy={isBusy} respond={respond} />
       </div>
     </>
@@ -139,7 +175,9 @@ function OtherTool({ item, isBusy, respond }: Answering) {
   return (
     <>
       <strong>{t('ask.other', { tool: item.tool })}</strong>
-      <pre className="out" tabIndex={0}>{JSON.stringify(item.args, null, 2)}</pre>
+      <pre className="out" tabIndex={0}>
+        {JSON.stringify(item.args, null, 2)}
+      </pre>
       <form
         className="row top"
         onSubmit={(event) => {
@@ -147,7 +185,13 @@ function OtherTool({ item, isBusy, respond }: Answering) {
           respond({ result: parsed(text) });
         }}
       >
-        <input className="input mono" aria-label={t('ask.answerJson')} placeholder={t('ask.answerJson')} value={text} onChange={(event) => setText(event.target.value)} />
+        <input
+          className="input mono"
+          aria-label={t('ask.answerJson')}
+          placeholder={t('ask.answerJson')}
+          value={text}
+          onChange={(event) => setText(event.target.value)}
+        />
         <button className="button" disabled={isBusy}>
           {t('ask.send')}
         </button>
@@ -159,7 +203,12 @@ function OtherTool({ item, isBusy, respond }: Answering) {
 
 function DeclineButton({ isBusy, respond }: Pick<Answering, 'isBusy' | 'respond'>) {
   return (
-    <button type="button" className="button bare" disabled={isBusy} onClick={() => respond({ error: 'The person declined to answer.' })}>
+    <button
+      type="button"
+      className="button bare"
+      disabled={isBusy}
+      onClick={() => respond({ error: 'The person declined to answer.' })}
+    >
       {t('ask.decline')}
     </button>
   );

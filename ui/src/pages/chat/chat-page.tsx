@@ -38,20 +38,33 @@ export function ChatStartPage() {
         <div className="chat-main">
           <header className="chat-head">
             <h1 style={{ fontSize: 'var(--size-l)' }}>{t('chat.new')}</h1>
-            {projects.data ? <ProjectPicker projects={projects.data.projects} picked={picked} onPick={(project) => void navigate({ to: '/chat', search: { project } })} /> : null}
+            {projects.data ? (
+              <ProjectPicker
+                projects={projects.data.projects}
+                picked={picked}
+                onPick={(project) => void navigate({ to: '/chat', search: { project } })}
+              />
+            ) : null}
           </header>
           <div className="chat-scroll">
             <div className="chat-flow">
               {projects.isLoading ? <Skeleton rows={3} /> : null}
               {projects.isError ? <Trouble error={projects.error} retry={() => void projects.refetch()} /> : null}
               {projects.data ? (
-                <Empty icon="chat" title={picked ? t('chat.emptyTitle', { name: picked.name }) : t('chat.noProjectTitle')}>
+                <Empty
+                  icon="chat"
+                  title={picked ? t('chat.emptyTitle', { name: picked.name }) : t('chat.noProjectTitle')}
+                >
                   <p>{picked ? t('chat.emptyAbout') : t('chat.noProjectAbout')}</p>
                   {picked?.agent === 'embedded' || (picked && !picked.agent) ? (
                     <>
                       <p className="small">{t('chat.embeddedAbout')}</p>
-                      <pre className="out" tabIndex={0} style={{ textAlign: 'left' }}>{'run(code="demo.foo(text=\'hello\')")'}</pre>
-                      <pre className="out" tabIndex={0} style={{ textAlign: 'left' }}>{'web_ask_user(question="How are you?", choices=["Fine", "So so"])'}</pre>
+                      <pre className="out" tabIndex={0} style={{ textAlign: 'left' }}>
+                        {'run(code="demo.foo(text=\'hello\')")'}
+                      </pre>
+                      <pre className="out" tabIndex={0} style={{ textAlign: 'left' }}>
+                        {'web_ask_user(question="How are you?", choices=["Fine", "So so"])'}
+                      </pre>
                     </>
                   ) : null}
                 </Empty>
@@ -64,7 +77,12 @@ export function ChatStartPage() {
             isDisabled={!picked}
             placeholder={t('chat.placeholder')}
             send={async (message, attachments, key) => {
-              const sent = await sendMessage({ message, attachments, key, ...(picked ? { projectId: picked.id } : {}) });
+              const sent = await sendMessage({
+                message,
+                attachments,
+                key,
+                ...(picked ? { projectId: picked.id } : {}),
+              });
               await navigate({ to: '/chat/$sessionId', params: { sessionId: sent.session_id } });
             }}
           />
@@ -84,7 +102,13 @@ export function ChatPage() {
         {session.data ? (
           <Conversation key={sessionId} session={session.data} />
         ) : (
-          <div className="chat-main">{session.isError ? <Trouble error={session.error} retry={() => void session.refetch()} /> : <Skeleton rows={5} />}</div>
+          <div className="chat-main">
+            {session.isError ? (
+              <Trouble error={session.error} retry={() => void session.refetch()} />
+            ) : (
+              <Skeleton rows={5} />
+            )}
+          </div>
         )}
       </div>
     </div>
@@ -133,7 +157,12 @@ function Conversation({ session }: { session: Session }) {
           </Link>
           <Menu
             entries={[
-              { label: t('sessions.end'), icon: 'stop', isDanger: true, run: () => void own('session_end', { session_id: session.id }).catch(toastError) },
+              {
+                label: t('sessions.end'),
+                icon: 'stop',
+                isDanger: true,
+                run: () => void own('session_end', { session_id: session.id }).catch(toastError),
+              },
             ]}
           />
         </div>
@@ -147,7 +176,12 @@ function Conversation({ session }: { session: Session }) {
           </div>
         ) : null}
         {problem ? <Note tone="bad">{problem}</Note> : null}
-        <Items transcript={transcript} sessionId={session.id} results={results} onInsert={(text) => composer.current?.insert(text)} />
+        <Items
+          transcript={transcript}
+          sessionId={session.id}
+          results={results}
+          onInsert={(text) => composer.current?.insert(text)}
+        />
       </Flow>
       <div>
         {transcript.plan.length > 0 ? <Plan transcript={transcript} /> : null}
@@ -156,7 +190,9 @@ function Conversation({ session }: { session: Session }) {
           draftName={`chat.${session.id}`}
           isBusy={isBusy(status)}
           placeholder={isOver(status) ? t('chat.placeholderOver') : t('chat.placeholder')}
-          send={async (message, attachments, key) => void (await sendMessage({ message, attachments, key, sessionId: session.id }))}
+          send={async (message, attachments, key) =>
+            void (await sendMessage({ message, attachments, key, sessionId: session.id }))
+          }
           onStop={stop}
         />
       </div>
@@ -164,11 +200,34 @@ function Conversation({ session }: { session: Session }) {
   );
 }
 
-function Items({ transcript, sessionId, results, onInsert }: { transcript: Transcript; sessionId: string; results: ReturnType<typeof useLocalResults>[0]; onInsert(text: string): void }) {
-  const shown = useMemo(() => [...transcript.items.map((item) => ({ at: item.index, item })), ...results.map((result) => ({ at: result.after + 0.5, result }))].sort((a, b) => a.at - b.at), [transcript.items, results]);
+function Items({
+  transcript,
+  sessionId,
+  results,
+  onInsert,
+}: {
+  transcript: Transcript;
+  sessionId: string;
+  results: ReturnType<typeof useLocalResults>[0];
+  onInsert(text: string): void;
+}) {
+  const shown = useMemo(
+    () =>
+      [
+        ...transcript.items.map((item) => ({ at: item.index, item })),
+        ...results.map((result) => ({ at: result.after + 0.5, result })),
+      ].sort((a, b) => a.at - b.at),
+    [transcript.items, results],
+  );
   return (
     <>
-      {shown.map((each) => ('item' in each ? <ItemView key={each.item.key} item={each.item} sessionId={sessionId} /> : <LocalCard key={each.result.id} result={each.result} onInsert={onInsert} />))}
+      {shown.map((each) =>
+        'item' in each ? (
+          <ItemView key={each.item.key} item={each.item} sessionId={sessionId} />
+        ) : (
+          <LocalCard key={each.result.id} result={each.result} onInsert={onInsert} />
+        ),
+      )}
       {transcript.live.map((piece) =>
         piece.of === 'thought' ? (
           <Thought key={`live ${piece.messageId} t`} text={piece.text} isLive />
@@ -188,7 +247,15 @@ function Items({ transcript, sessionId, results, onInsert }: { transcript: Trans
 }
 
 /** The scrolling part: stays at the newest unless one has scrolled up, and is where it was after a reload. */
-function Flow({ transcript, sessionId, children }: { transcript: Transcript; sessionId: string; children: React.ReactNode }) {
+function Flow({
+  transcript,
+  sessionId,
+  children,
+}: {
+  transcript: Transcript;
+  sessionId: string;
+  children: React.ReactNode;
+}) {
   const box = useRef<HTMLDivElement>(null);
   const isAtEnd = useRef(true);
   const [showJump, setShowJump] = useState(false);
@@ -221,7 +288,10 @@ function Flow({ transcript, sessionId, children }: { transcript: Transcript; ses
       <div className="chat-flow">{children}</div>
       {showJump ? (
         <div className="jump">
-          <button className="button compact" onClick={() => box.current?.scrollTo({ top: box.current.scrollHeight, behavior: 'smooth' })}>
+          <button
+            className="button compact"
+            onClick={() => box.current?.scrollTo({ top: box.current.scrollHeight, behavior: 'smooth' })}
+          >
             {t('chat.jump')}
           </button>
         </div>
@@ -250,7 +320,9 @@ function Plan({ transcript }: { transcript: Transcript }) {
         <ul className="plan inside">
           {transcript.plan.map((entry, index) => (
             <li key={index} className={entry.status}>
-              <span aria-hidden="true">{entry.status === 'completed' ? '✓' : entry.status === 'in_progress' ? '▸' : '·'}</span>
+              <span aria-hidden="true">
+                {entry.status === 'completed' ? '✓' : entry.status === 'in_progress' ? '▸' : '·'}
+              </span>
               <span>{entry.content}</span>
             </li>
           ))}
@@ -261,19 +333,38 @@ function Plan({ transcript }: { transcript: Transcript }) {
 }
 
 function ChatList({ projectId }: { projectId: string | undefined }) {
-  const sessions = useQuery({ ...allSessions(projectId ? { project_id: projectId } : {}), enabled: projectId !== undefined });
-  const roots = (sessions.data?.sessions ?? []).filter((each) => !each.parent_id).sort((a, b) => b.updated_at.localeCompare(a.updated_at));
+  const sessions = useQuery({
+    ...allSessions(projectId ? { project_id: projectId } : {}),
+    enabled: projectId !== undefined,
+  });
+  const roots = (sessions.data?.sessions ?? [])
+    .filter((each) => !each.parent_id)
+    .sort((a, b) => b.updated_at.localeCompare(a.updated_at));
   return (
     <nav className="chat-list" aria-label={t('chat.conversations')}>
-      <Link className="button" to="/chat" search={projectId ? { project: projectId } : {}} activeOptions={{ exact: true }}>
+      <Link
+        className="button"
+        to="/chat"
+        search={projectId ? { project: projectId } : {}}
+        activeOptions={{ exact: true }}
+      >
         <Icon name="plus" size={14} />
         {t('chat.new')}
       </Link>
       {sessions.isLoading ? <Skeleton rows={4} height={26} /> : null}
-      {sessions.data && roots.length === 0 ? <p className="small faint" style={{ padding: 8 }}>{t('chat.none')}</p> : null}
+      {sessions.data && roots.length === 0 ? (
+        <p className="small faint" style={{ padding: 8 }}>
+          {t('chat.none')}
+        </p>
+      ) : null}
       <div className="stack tight chats">
         {roots.slice(0, 60).map((each) => (
-          <Link key={each.id} to="/chat/$sessionId" params={{ sessionId: each.id }} activeProps={{ 'aria-current': 'page' }}>
+          <Link
+            key={each.id}
+            to="/chat/$sessionId"
+            params={{ sessionId: each.id }}
+            activeProps={{ 'aria-current': 'page' }}
+          >
             <span className="row between">
               <span className="cut small strong">{titleOf(each.id)}</span>
               <StatusBadge status={each.status} />

@@ -105,17 +105,35 @@ export function Composer({ draftName, isBusy, isDisabled, placeholder, ref, send
           }}
         />
         <div className="composer-foot">
-          <button type="button" className="button bare icon compact" aria-label={t('palette.title')} title={`${t('palette.title')} (+)`} onClick={() => palette.open({ toolsOnly: true })}>
+          <button
+            type="button"
+            className="button bare icon compact"
+            aria-label={t('palette.title')}
+            title={`${t('palette.title')} (+)`}
+            onClick={() => palette.open({ toolsOnly: true })}
+          >
             <Icon name="plus" />
           </button>
           <label className="button bare icon compact" style={{ position: 'relative' }} title={t('chat.attach')}>
             <Icon name="paperclip" />
-            <input type="file" multiple className="only-read" aria-label={t('chat.attach')} onChange={(event) => void attach(event.target.files)} />
+            <input
+              type="file"
+              multiple
+              className="only-read"
+              aria-label={t('chat.attach')}
+              onChange={(event) => void attach(event.target.files)}
+            />
           </label>
           {files.map((file, index) => (
             <span className="badge" key={file.blob_id}>
               {file.name}
-              <button type="button" className="button bare icon compact" style={{ width: 16, height: 16 }} aria-label={t('form.remove', { name: file.name })} onClick={() => setFiles(files.filter((_, at) => at !== index))}>
+              <button
+                type="button"
+                className="button bare icon compact"
+                style={{ width: 16, height: 16 }}
+                aria-label={t('form.remove', { name: file.name })}
+                onClick={() => setFiles(files.filter((_, at) => at !== index))}
+              >
                 <Icon name="close" size={10} />
               </button>
             </span>
@@ -127,7 +145,11 @@ export function Composer({ draftName, isBusy, isDisabled, placeholder, ref, send
               {t('chat.stop')}
             </button>
           ) : null}
-          <button className="button primary compact" disabled={isSending || draft.value.trim() === ''} aria-label={t('chat.send')}>
+          <button
+            className="button primary compact"
+            disabled={isSending || draft.value.trim() === ''}
+            aria-label={t('chat.send')}
+          >
             <Icon name="send" size={14} />
           </button>
         </div>

@@ -7,12 +7,17 @@ export const lent = {
   caller_tools: [
     {
       name: 'ask_user',
-      description: 'Ask the person in front of the web page a question and wait for the answer. Answers {"answer": text}.',
+      description:
+        'Ask the person in front of the web page a question and wait for the answer. Answers {"answer": text}.',
       inputSchema: {
         type: 'object',
         properties: {
           question: { type: 'string', description: 'What to ask' },
-          choices: { type: 'array', items: { type: 'string' }, description: 'Answers to choose from; without them the person types' },
+          choices: {
+            type: 'array',
+            items: { type: 'string' },
+            description: 'Answers to choose from; without them the person types',
+          },
         },
         required: ['question'],
         additionalProperties: false,
@@ -20,7 +25,8 @@ export const lent = {
     },
     {
       name: 'pick_file',
-      description: 'Ask the person in front of the web page to pick a file. Answers {"name", "size", "type", "text"} for text up to 200 KB, else {"name", "size", "type", "blob_id"}.',
+      description:
+        'Ask the person in front of the web page to pick a file. Answers {"name", "size", "type", "text"} for text up to 200 KB, else {"name", "size", "type", "blob_id"}.',
       inputSchema: {
         type: 'object',
         properties: {

@@ -21,7 +21,10 @@ export function useLocalResults(sessionId: string): [LocalResult[], (result: Omi
     (result: Omit<LocalResult, 'id'>) =>
       setResults((before) => {
         const after = [...before, { ...result, id: crypto.randomUUID() }].slice(-keptResults);
-        remember(name, after.map((each) => ({ ...each, value: short(each.value) })));
+        remember(
+          name,
+          after.map((each) => ({ ...each, value: short(each.value) })),
+        );
         return after;
       }),
     [name],

@@ -9,12 +9,25 @@ import { Icon } from '../../parts/icon.tsx';
 import { t } from '../../texts/index.ts';
 
 /** Picks the project to talk in, or makes one by its name alone. */
-export function ProjectPicker({ projects, picked, onPick }: { projects: Project[]; picked: Project | undefined; onPick(projectId: string): void }) {
+export function ProjectPicker({
+  projects,
+  picked,
+  onPick,
+}: {
+  projects: Project[];
+  picked: Project | undefined;
+  onPick(projectId: string): void;
+}) {
   const [isMaking, setMaking] = useState(false);
   return (
     <div className="row">
       {projects.length > 0 ? (
-        <select className="select auto" aria-label={t('chat.project')} value={picked?.id ?? ''} onChange={(event) => onPick(event.target.value)}>
+        <select
+          className="select auto"
+          aria-label={t('chat.project')}
+          value={picked?.id ?? ''}
+          onChange={(event) => onPick(event.target.value)}
+        >
           {projects.map((project) => (
             <option key={project.id} value={project.id}>
               {project.name}

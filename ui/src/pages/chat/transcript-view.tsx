@@ -88,11 +88,15 @@ function ToolCard({ item }: { item: Extract<Item, { kind: 'tool' }> }) {
         <code className="strong cut">{item.tool}</code>
         <code className="tiny faint cut grow">{JSON.stringify(item.args)}</code>
         {took === undefined ? null : <span className="tiny quiet number">{duration(took)}</span>}
-        <span className={`badge ${isRunning ? 'info live' : item.isError ? 'bad' : 'good'}`}>{isRunning ? t('chat.running') : item.isError ? t('chat.failed') : t('chat.done')}</span>
+        <span className={`badge ${isRunning ? 'info live' : item.isError ? 'bad' : 'good'}`}>
+          {isRunning ? t('chat.running') : item.isError ? t('chat.failed') : t('chat.done')}
+        </span>
       </summary>
       <div className="inside">
         <span className="tiny faint">{t('chat.arguments')}</span>
-        <pre className="out" tabIndex={0}>{JSON.stringify(item.args, null, 2)}</pre>
+        <pre className="out" tabIndex={0}>
+          {JSON.stringify(item.args, null, 2)}
+        </pre>
         {item.result === undefined ? null : (
           <>
             <span className="tiny faint">{t('chat.result')}</span>
@@ -115,7 +119,9 @@ export function LocalCard({ result, onInsert }: { result: LocalResult; onInsert(
         <span className="badge accent">{t('chat.yours')}</span>
       </summary>
       <div className="inside">
-        <pre className="out" dir="auto" tabIndex={0}>{asText(result.value)}</pre>
+        <pre className="out" dir="auto" tabIndex={0}>
+          {asText(result.value)}
+        </pre>
         <div className="row">
           <button className="button compact" onClick={() => onInsert(asText(result.value))}>
             {t('palette.toMessage')}

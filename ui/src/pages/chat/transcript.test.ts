@@ -5,7 +5,14 @@ import type { SessionEvent } from '../../api/shapes.ts';
 import { opensPalette } from './plus-trigger.ts';
 import { emptyTranscript, withDelta, withEvent } from './transcript.ts';
 
-const event = (index: number, type: string, fields: object = {}): SessionEvent => ({ index, type, at: '2026-11-15T10:00:00Z', session_id: 'ses_1', turn: 1, ...fields });
+const event = (index: number, type: string, fields: object = {}): SessionEvent => ({
+  index,
+  type,
+  at: '2026-11-15T10:00:00Z',
+  session_id: 'ses_1',
+  turn: 1,
+  ...fields,
+});
 const taken = (events: SessionEvent[]) => events.reduce(withEvent, emptyTranscript);
 
 describe('a transcript', () => {
@@ -15,15 +22,27 @@ describe('a transcript', () => {
       event(1, 'tool_call', { call_id: 'b', tool: 'y', arguments: {} }),
       event(2, 'tool_result', { call_id: 'b', is_error: true, text: 'no' }),
     ]);
-    assert.deepEqual(items.map((item) => item.kind === 'tool' && [item.tool, item.result, item.isError]), [['x', undefined, undefined], ['y', 'no', true]]);
+    assert.deepEqual(
+      items.map((item) => item.kind === 'tool' && [item.tool, item.result, item.isError]),
+      [
+        ['x', undefined, undefined],
+        ['y', 'no', true],
+      ],
+    );
   });
 
   test('takes every event once, however often and in whatever pieces a stream is replayed', () => {
-    const log = Array.from({ length: 12 }, (_, index) => event(index, 'message', { role: 'agent', text: `${index}`, message_id: `${index}` }));
+    const log = Array.from({ length: 12 }, (_, index) =>
+      event(index, 'message', { role: 'agent', text: `${index}`, message_id: `${index}` }),
+    );
     fc.assert(
       fc.property(fc.array(fc.nat(12), { maxLength: 6 }), (starts) => {
         let transcript = emptyTranscript;
-        for (const start of starts) transcript = log.slice(Math.min(start, transcript.lastIndex + 1)).slice(0, 5).reduce(withEvent, transcript);
+        for (const start of starts)
+          transcript = log
+            .slice(Math.min(start, transcript.lastIndex + 1))
+            .slice(0, 5)
+            .reduce(withEvent, transcript);
         transcript = log.slice(transcript.lastIndex + 1).reduce(withEvent, transcript);
         return transcript.items.map((item) => item.index).join() === log.map((each) => each.index).join();
       }),
@@ -31,14 +50,20 @@ describe('a transcript', () => {
   });
 
   test('shows what is being said until the whole is stored', () => {
-    const live = ['Hel', 'lo'].reduce((at, text) => withDelta(at, { of: 'message', message_id: 'm', text }), emptyTranscript);
+    const live = ['Hel', 'lo'].reduce(
+      (at, text) => withDelta(at, { of: 'message', message_id: 'm', text }),
+      emptyTranscript,
+    );
     assert.equal(live.live[0]?.text, 'Hello');
     const stored = withEvent(live, event(0, 'message', { role: 'agent', text: 'Hello', message_id: 'm' }));
     assert.deepEqual([stored.live.length, stored.items.length], [0, 1]);
   });
 
   test('closes a question when its answer is in the log', () => {
-    const { items } = taken([event(0, 'caller_tool_request', { request_id: 'r', tool: 'ask_user', arguments: {} }), event(1, 'caller_tool_answer', { request_id: 'r', outcome: 'result' })]);
+    const { items } = taken([
+      event(0, 'caller_tool_request', { request_id: 'r', tool: 'ask_user', arguments: {} }),
+      event(1, 'caller_tool_answer', { request_id: 'r', outcome: 'result' }),
+    ]);
     assert.equal(items[0]?.kind === 'caller' && items[0].outcome, 'result');
   });
 
@@ -49,9 +74,11 @@ describe('a transcript', () => {
 
 describe('a plus sign', () => {
   test('opens the palette at the start of a line and after a space', () => {
-    for (const before of ['', 'hello ', 'hello\n', 'a\n\n', 'see `code` ']) assert.equal(opensPalette(before), true, JSON.stringify(before));
+    for (const before of ['', 'hello ', 'hello\n', 'a\n\n', 'see `code` '])
+      assert.equal(opensPalette(before), true, JSON.stringify(before));
   });
   test('is only a character elsewhere, and inside code', () => {
-    for (const before of ['1', 'c', '```\nx ', '```py\n', 'see `a ']) assert.equal(opensPalette(before), false, JSON.stringify(before));
+    for (const before of ['1', 'c', '```\nx ', '```py\n', 'see `a '])
+      assert.equal(opensPalette(before), false, JSON.stringify(before));
   });
 });

@@ -9,9 +9,31 @@ export type Item = Base &
   (
     | { kind: 'message'; role: 'user' | 'agent'; text: string; files: string[] }
     | { kind: 'thought'; text: string }
-    | { kind: 'tool'; callId: string; tool: string; args: unknown; result?: string; isError?: boolean; endedAt?: string }
-    | { kind: 'permission'; requestId: string; tool: string; options: { id: string; name: string; kind?: string }[]; deadline: string; choice?: string }
-    | { kind: 'caller'; requestId: string; tool: string; args: Record<string, unknown>; deadline: string; outcome?: string }
+    | {
+        kind: 'tool';
+        callId: string;
+        tool: string;
+        args: unknown;
+        result?: string;
+        isError?: boolean;
+        endedAt?: string;
+      }
+    | {
+        kind: 'permission';
+        requestId: string;
+        tool: string;
+        options: { id: string; name: string; kind?: string }[];
+        deadline: string;
+        choice?: string;
+      }
+    | {
+        kind: 'caller';
+        requestId: string;
+        tool: string;
+        args: Record<string, unknown>;
+        deadline: string;
+        outcome?: string;
+      }
     | { kind: 'child'; childId: string; status: string }
     | { kind: 'notice'; tone: 'plain' | 'bad'; text: string }
   );
@@ -32,7 +54,14 @@ export interface Transcript {
   live: { of: 'message' | 'thought'; messageId: string; text: string }[];
 }
 
-export const emptyTranscript: Transcript = { items: [], plan: [], usage: undefined, status: '', lastIndex: -1, live: [] };
+export const emptyTranscript: Transcript = {
+  items: [],
+  plan: [],
+  usage: undefined,
+  status: '',
+  lastIndex: -1,
+  live: [],
+};
 
 /** Takes one stored event in. An event that was taken before changes nothing. */
 export function withEvent(before: Transcript, event: SessionEvent): Transcript {
@@ -51,33 +80,71 @@ export function withEvent(before: Transcript, event: SessionEvent): Transcript {
       const moved = { ...next, status, live: status === 'running' ? before.live : [] };
       const isWorthSaying = ['ended', 'failed', 'timed_out'].includes(status);
       if (!isWorthSaying) return moved;
-      const notice: Item = { ...base, kind: 'notice', tone: status === 'failed' ? 'bad' : 'plain', text: [status, text('reason')].filter(Boolean).join(': ') };
+      const notice: Item = {
+        ...base,
+        kind: 'notice',
+        tone: status === 'failed' ? 'bad' : 'plain',
+        text: [status, text('reason')].filter(Boolean).join(': '),
+      };
       return { ...moved, items: [...before.items, notice] };
     }
     case 'message': {
       const files = ((event['attachments'] as { name: string }[] | undefined) ?? []).map((file) => file.name);
-      const added = add({ ...base, kind: 'message', role: event['role'] === 'user' ? 'user' : 'agent', text: text('text'), files });
+      const added = add({
+        ...base,
+        kind: 'message',
+        role: event['role'] === 'user' ? 'user' : 'agent',
+        text: text('text'),
+        files,
+      });
       return { ...added, live: before.live.filter((piece) => piece.of !== 'message') };
     }
     case 'thought':
-      return { ...add({ ...base, kind: 'thought', text: text('text') }), live: before.live.filter((piece) => piece.of !== 'thought') };
+      return {
+        ...add({ ...base, kind: 'thought', text: text('text') }),
+        live: before.live.filter((piece) => piece.of !== 'thought'),
+      };
     case 'tool_call':
       return add({ ...base, kind: 'tool', callId: text('call_id'), tool: text('tool'), args: event['arguments'] });
     case 'tool_result':
-      return change((item) => item.kind === 'tool' && item.callId === text('call_id') && item.result === undefined, { result: text('text'), isError: event['is_error'] === true, endedAt: event.at });
+      return change((item) => item.kind === 'tool' && item.callId === text('call_id') && item.result === undefined, {
+        result: text('text'),
+        isError: event['is_error'] === true,
+        endedAt: event.at,
+      });
     case 'plan':
       return { ...next, plan: (event['entries'] as PlanEntry[] | undefined) ?? [] };
     case 'permission_request':
-      return add({ ...base, kind: 'permission', requestId: text('request_id'), tool: text('tool'), options: (event['options'] as never) ?? [], deadline: text('deadline') });
+      return add({
+        ...base,
+        kind: 'permission',
+        requestId: text('request_id'),
+        tool: text('tool'),
+        options: (event['options'] as never) ?? [],
+        deadline: text('deadline'),
+      });
     case 'permission_answer':
-      return change((item) => item.kind === 'permission' && item.requestId === text('request_id'), { choice: text('choice') });
+      return change((item) => item.kind === 'permission' && item.requestId === text('request_id'), {
+        choice: text('choice'),
+      });
     case 'caller_tool_request':
-      return add({ ...base, kind: 'caller', requestId: text('request_id'), tool: text('tool'), args: (event['arguments'] as Record<string, unknown>) ?? {}, deadline: text('deadline') });
+      return add({
+        ...base,
+        kind: 'caller',
+        requestId: text('request_id'),
+        tool: text('tool'),
+        args: (event['arguments'] as Record<string, unknown>) ?? {},
+        deadline: text('deadline'),
+      });
     case 'caller_tool_answer':
-      return change((item) => item.kind === 'caller' && item.requestId === text('request_id'), { outcome: text('outcome') });
+      return change((item) => item.kind === 'caller' && item.requestId === text('request_id'), {
+        outcome: text('outcome'),
+      });
     case 'child':
       return before.items.some((item) => item.kind === 'child' && item.childId === event['child_session_id'])
-        ? change((item) => item.kind === 'child' && item.childId === event['child_session_id'], { status: text('status') })
+        ? change((item) => item.kind === 'child' && item.childId === event['child_session_id'], {
+            status: text('status'),
+          })
         : add({ ...base, kind: 'child', childId: text('child_session_id'), status: text('status') });
     case 'usage':
       return { ...next, usage: event as Usage };
@@ -91,9 +158,15 @@ export function withEvent(before: Transcript, event: SessionEvent): Transcript {
 }
 
 /** Takes in a piece that is shown while it is said and never stored. */
-export function withDelta(before: Transcript, delta: { of: 'message' | 'thought'; message_id: string; text: string }): Transcript {
+export function withDelta(
+  before: Transcript,
+  delta: { of: 'message' | 'thought'; message_id: string; text: string },
+): Transcript {
   const at = before.live.findIndex((piece) => piece.of === delta.of && piece.messageId === delta.message_id);
-  const live = at < 0 ? [...before.live, { of: delta.of, messageId: delta.message_id, text: delta.text }] : before.live.map((piece, index) => (index === at ? { ...piece, text: piece.text + delta.text } : piece));
+  const live =
+    at < 0
+      ? [...before.live, { of: delta.of, messageId: delta.message_id, text: delta.text }]
+      : before.live.map((piece, index) => (index === at ? { ...piece, text: piece.text + delta.text } : piece));
   return { ...before, live };
 }
 

@@ -5,7 +5,10 @@ import type { SessionEvent } from '../../api/shapes.ts';
 import { emptyTranscript, withDelta, withEvent, type Transcript } from './transcript.ts';
 
 /** Follows a session's events from `after`; a cut resumes where it was, so nothing is missed and nothing comes twice. */
-export function useSessionStream(sessionId: string, after = -1): { transcript: Transcript; state: StreamState; problem: string | undefined } {
+export function useSessionStream(
+  sessionId: string,
+  after = -1,
+): { transcript: Transcript; state: StreamState; problem: string | undefined } {
   const [transcript, setTranscript] = useState<Transcript>(emptyTranscript);
   const [state, setState] = useState<StreamState>('connecting');
   const [problem, setProblem] = useState<string>();

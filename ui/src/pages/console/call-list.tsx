@@ -17,7 +17,9 @@ interface CallRow {
 /** The calls a program made, with their times: the records of the gate itself. */
 export function CallList({ since, ms }: { since: string; ms: number }) {
   const calls = useQuery({ ...ownQuery<{ calls: CallRow[] }>('stats_calls', { since, limit: 200 }), retry: false });
-  const rows = (calls.data?.calls ?? []).filter((call) => call.parent && call.tool !== 'run').sort((a, b) => a.at.localeCompare(b.at));
+  const rows = (calls.data?.calls ?? [])
+    .filter((call) => call.parent && call.tool !== 'run')
+    .sort((a, b) => a.at.localeCompare(b.at));
   if (rows.length === 0) return null;
   const longest = Math.max(ms, ...rows.map((row) => row.duration_ms), 1);
   return (
@@ -43,7 +45,10 @@ export function CallList({ since, ms }: { since: string; ms: number }) {
                 </td>
                 <td>
                   <div className="row">
-                    <span className={`calls-bar ${row.outcome === 'ok' ? '' : 'bad'}`} style={{ width: `${(row.duration_ms / longest) * 70}%` }} />
+                    <span
+                      className={`calls-bar ${row.outcome === 'ok' ? '' : 'bad'}`}
+                      style={{ width: `${(row.duration_ms / longest) * 70}%` }}
+                    />
                     <span className="tiny quiet number">{duration(row.duration_ms)}</span>
                   </div>
                 </td>

@@ -2,7 +2,34 @@ import type { Completion, CompletionContext, CompletionResult } from '@codemirro
 import type { ToolView } from '../../api/shapes.ts';
 import { isObject } from '../../form/read-schema.ts';
 
-const words = ['for', 'in', 'if', 'elif', 'else', 'while', 'def', 'return', 'try', 'except', 'raise', 'True', 'False', 'None', 'and', 'or', 'not', 'print', 'len', 'range', 'sorted', 'sum', 'min', 'max', 'parallel', 'lambda'];
+const words = [
+  'for',
+  'in',
+  'if',
+  'elif',
+  'else',
+  'while',
+  'def',
+  'return',
+  'try',
+  'except',
+  'raise',
+  'True',
+  'False',
+  'None',
+  'and',
+  'or',
+  'not',
+  'print',
+  'len',
+  'range',
+  'sorted',
+  'sum',
+  'min',
+  'max',
+  'parallel',
+  'lambda',
+];
 
 /** A bundle's name as programs write it. */
 export const packName = (slug: string): string => slug.replaceAll('-', '_');
@@ -27,7 +54,12 @@ export function completeProgram(tools: ToolView[]) {
     }
     if (typed === '' && !context.explicit) return null;
     const options: Completion[] = [
-      ...[...packs].map(([name, list]): Completion => ({ label: name, type: 'namespace', detail: `${list.length}`, boost: 2 })),
+      ...[...packs].map(([name, list]): Completion => ({
+        label: name,
+        type: 'namespace',
+        detail: `${list.length}`,
+        boost: 2,
+      })),
       ...words.map((label): Completion => ({ label, type: 'keyword' })),
     ];
     return { from: context.pos - typed.length, options };
@@ -38,9 +70,18 @@ const propertiesOf = (tool: ToolView): Record<string, unknown> =>
   isObject(tool.argSchema) && isObject(tool.argSchema['properties']) ? tool.argSchema['properties'] : {};
 
 function functionOption(tool: ToolView): Completion {
-  const required = isObject(tool.argSchema) && Array.isArray(tool.argSchema['required']) ? (tool.argSchema['required'] as string[]) : [];
+  const required =
+    isObject(tool.argSchema) && Array.isArray(tool.argSchema['required'])
+      ? (tool.argSchema['required'] as string[])
+      : [];
   const name = packName(tool.slug);
-  return { label: name, type: 'function', detail: `(${Object.keys(propertiesOf(tool)).join(', ')})`, info: tool.description?.slice(0, 400) ?? '', apply: required.length > 0 ? `${name}(` : `${name}()` };
+  return {
+    label: name,
+    type: 'function',
+    detail: `(${Object.keys(propertiesOf(tool)).join(', ')})`,
+    info: tool.description?.slice(0, 400) ?? '',
+    apply: required.length > 0 ? `${name}(` : `${name}()`,
+  };
 }
 
 function keywordOptions(tool: ToolView, given: string): Completion[] {
@@ -48,6 +89,12 @@ function keywordOptions(tool: ToolView, given: string): Completion[] {
     .filter(([name]) => !new RegExp(`\\b${name.replace(/\W/g, '\\$&')}\\s*=`).test(given))
     .map(([name, schema]) => {
       const read = isObject(schema) ? schema : {};
-      return { label: name, type: 'variable', apply: `${name}=`, detail: String(read['type'] ?? ''), info: typeof read['description'] === 'string' ? read['description'] : '' };
+      return {
+        label: name,
+        type: 'variable',
+        apply: `${name}=`,
+        detail: String(read['type'] ?? ''),
+        info: typeof read['description'] === 'string' ? read['description'] : '',
+      };
     });
 }

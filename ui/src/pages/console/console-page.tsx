@@ -52,7 +52,10 @@ export function ConsolePage() {
       const ms = performance.now() - start;
       setAnswer({ value, ms, startedAt });
       const text = value.ok ? textOf(value.value) : value.error.message;
-      const kept = [{ at: startedAt, code: draft.value, ms, ok: value.ok, text: text.slice(0, 2_000) }, ...runs].slice(0, keptRuns);
+      const kept = [{ at: startedAt, code: draft.value, ms, ok: value.ok, text: text.slice(0, 2_000) }, ...runs].slice(
+        0,
+        keptRuns,
+      );
       setRuns(kept);
       remember('console-runs', kept);
       void queries.invalidateQueries({ queryKey: ['stats'] });
@@ -90,13 +93,23 @@ export function ConsolePage() {
     >
       <div className="columns side-right">
         <div className="stack">
-          <Editor label={t('console.program')} language="python" value={draft.value} onChange={draft.change} onRun={() => void run()} complete={complete} minHeight={220} />
+          <Editor
+            label={t('console.program')}
+            language="python"
+            value={draft.value}
+            onChange={draft.change}
+            onRun={() => void run()}
+            complete={complete}
+            minHeight={220}
+          />
           <Card
             title={t('console.output')}
             actions={
               answer ? (
                 <div className="meter" role="status">
-                  <span className={`badge ${answer.value.ok ? 'good' : 'bad'}`}>{answer.value.ok ? t('tester.ok') : answer.value.error.code}</span>
+                  <span className={`badge ${answer.value.ok ? 'good' : 'bad'}`}>
+                    {answer.value.ok ? t('tester.ok') : answer.value.error.code}
+                  </span>
                   <span className="number">{duration(answer.ms)}</span>
                   <span className="number">{bytes(new Blob([text]).size)}</span>
                   <span className="number">≈ {t('tester.tokens', { count: count(roughTokens(text)) })}</span>
@@ -111,7 +124,15 @@ export function ConsolePage() {
                 <p>{t('console.emptyAbout')}</p>
               </Empty>
             ) : null}
-            {!isRunning && answer ? answer.value.ok ? <Output value={text} name="run" /> : <pre className="out tone-bad" tabIndex={0} role="alert">{text}</pre> : null}
+            {!isRunning && answer ? (
+              answer.value.ok ? (
+                <Output value={text} name="run" />
+              ) : (
+                <pre className="out tone-bad" tabIndex={0} role="alert">
+                  {text}
+                </pre>
+              )
+            ) : null}
           </Card>
           {handles.map((handle) => (
             <ResultBrowser key={handle} handle={handle} />
@@ -119,14 +140,23 @@ export function ConsolePage() {
           {answer ? <CallList since={answer.startedAt} ms={answer.ms} /> : null}
         </div>
         <div className="stack">
-          <AtHand onInsert={(snippet) => draft.change((before) => (before.trim() === '' ? snippet : `${before.replace(/\n*$/, '')}\n${snippet}`))} />
+          <AtHand
+            onInsert={(snippet) =>
+              draft.change((before) => (before.trim() === '' ? snippet : `${before.replace(/\n*$/, '')}\n${snippet}`))
+            }
+          />
           {runs.length > 0 ? (
             <Card title={t('tester.history')} isPlain>
               <ul className="rows">
                 {runs.map((each) => (
                   <li key={each.at} className="row small" style={{ padding: '5px 14px' }}>
                     <span className={`dot ${each.ok ? 'good' : 'bad'}`} />
-                    <button className="button bare compact grow cut" style={{ justifyContent: 'flex-start' }} onClick={() => draft.change(each.code)} title={each.code}>
+                    <button
+                      className="button bare compact grow cut"
+                      style={{ justifyContent: 'flex-start' }}
+                      onClick={() => draft.change(each.code)}
+                      title={each.code}
+                    >
                       <code className="cut">{each.code.split('\n')[0]}</code>
                     </button>
                     <span className="tiny faint">
@@ -145,7 +175,13 @@ export function ConsolePage() {
 }
 
 interface Hand {
-  settings: { aliases: Record<string, string>; snippets: Record<string, { description?: string; params?: Record<string, { default?: unknown; example?: unknown } | null> }> };
+  settings: {
+    aliases: Record<string, string>;
+    snippets: Record<
+      string,
+      { description?: string; params?: Record<string, { default?: unknown; example?: unknown } | null> }
+    >;
+  };
 }
 
 /** Snippets, aliases and packs: one click puts them into the program. */
@@ -160,7 +196,13 @@ function AtHand({ onInsert }: { onInsert(text: string): void }) {
         <h3 className="small">{t('console.snippets')}</h3>
         {Object.keys(snippets).length === 0 ? <p className="small faint">{t('console.noSnippets')}</p> : null}
         {Object.entries(snippets).map(([name, snippet]) => (
-          <button key={name} className="button bare compact" style={{ justifyContent: 'flex-start' }} title={snippet.description} onClick={() => onInsert(`$${name} ${paramsOf(snippet.params)}`.trim())}>
+          <button
+            key={name}
+            className="button bare compact"
+            style={{ justifyContent: 'flex-start' }}
+            title={snippet.description}
+            onClick={() => onInsert(`$${name} ${paramsOf(snippet.params)}`.trim())}
+          >
             <code>${name}</code> <span className="cut faint">{snippet.description}</span>
           </button>
         ))}
@@ -169,7 +211,12 @@ function AtHand({ onInsert }: { onInsert(text: string): void }) {
         <h3 className="small">{t('console.aliases')}</h3>
         {Object.keys(aliases).length === 0 ? <p className="small faint">{t('console.noAliases')}</p> : null}
         {Object.entries(aliases).map(([name, target]) => (
-          <button key={name} className="button bare compact" style={{ justifyContent: 'flex-start' }} onClick={() => onInsert(`${name}()`)}>
+          <button
+            key={name}
+            className="button bare compact"
+            style={{ justifyContent: 'flex-start' }}
+            onClick={() => onInsert(`${name}()`)}
+          >
             <code>{name}</code> <span className="cut faint">→ {target}</span>
           </button>
         ))}
@@ -178,7 +225,13 @@ function AtHand({ onInsert }: { onInsert(text: string): void }) {
         <h3 className="small">{t('console.packs')}</h3>
         <div className="row wrap">
           {packs.slice(0, 40).map(([slug, list]) => (
-            <button key={slug} className="badge" style={{ border: 0 }} onClick={() => onInsert(`ot.help(query="${slug}")`)} title={t('console.packHelp', { name: slug, count: list.length })}>
+            <button
+              key={slug}
+              className="badge"
+              style={{ border: 0 }}
+              onClick={() => onInsert(`ot.help(query="${slug}")`)}
+              title={t('console.packHelp', { name: slug, count: list.length })}
+            >
               {slug}
             </button>
           ))}

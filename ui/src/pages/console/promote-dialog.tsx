@@ -44,7 +44,12 @@ export function PromoteDialog({ code, onClose }: { code: string; onClose(): void
       <form id="promote-form" className="stack" onSubmit={go}>
         <TextField label={t('tool.name')} value={name} onText={setName} autoFocus required />
         {chosen ? (
-          <SelectField label={t('console.intoBundle')} value={chosen.id} options={bundles.map((each) => [each.id, each.displayName] as const)} onText={setBundleID} />
+          <SelectField
+            label={t('console.intoBundle')}
+            value={chosen.id}
+            options={bundles.map((each) => [each.id, each.displayName] as const)}
+            onText={setBundleID}
+          />
         ) : (
           <div className="row wrap">
             <span className="quiet">{t('console.noBundle')}</span>

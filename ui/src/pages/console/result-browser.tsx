@@ -8,7 +8,11 @@ import { t } from '../../texts/index.ts';
 const pageLines = 50;
 
 /** Names of stored results in an answer. */
-export const handlesIn = (text: string): string[] => [...new Set([...text.matchAll(/"?handle"?\s*[:=]\s*["']([\w-]{8,64})["']/g)].map((match) => match[1] ?? ''))].slice(0, 5);
+export const handlesIn = (text: string): string[] =>
+  [...new Set([...text.matchAll(/"?handle"?\s*[:=]\s*["']([\w-]{8,64})["']/g)].map((match) => match[1] ?? ''))].slice(
+    0,
+    5,
+  );
 
 /** A stored result, page by page or by search. */
 export function ResultBrowser({ handle }: { handle: string }) {
@@ -16,7 +20,8 @@ export function ResultBrowser({ handle }: { handle: string }) {
   const [search, setSearch] = useState('');
   const page = useQuery({
     queryKey: ['result', handle, offset, search],
-    queryFn: ({ signal }) => own<ResultPage>('ot_result', { handle, offset, limit: pageLines, ...(search ? { search } : {}) }, signal),
+    queryFn: ({ signal }) =>
+      own<ResultPage>('ot_result', { handle, offset, limit: pageLines, ...(search ? { search } : {}) }, signal),
     placeholderData: keepPreviousData,
     retry: false,
   });
@@ -41,13 +46,31 @@ export function ResultBrowser({ handle }: { handle: string }) {
       }
     >
       {page.isError ? <Note tone="bad">{page.error.message}</Note> : null}
-      {page.data ? <pre className="out" dir="auto" tabIndex={0}>{page.data.lines.join('\n')}</pre> : null}
+      {page.data ? (
+        <pre className="out" dir="auto" tabIndex={0}>
+          {page.data.lines.join('\n')}
+        </pre>
+      ) : null}
       <div className="row between">
-        <button className="button compact" disabled={offset <= 1} onClick={() => setOffset(Math.max(1, offset - pageLines))}>
+        <button
+          className="button compact"
+          disabled={offset <= 1}
+          onClick={() => setOffset(Math.max(1, offset - pageLines))}
+        >
           {t('console.before')}
         </button>
-        <span className="small quiet number">{t('console.lines', { from: offset, to: Math.min(offset + pageLines - 1, total || offset + pageLines - 1), total })}</span>
-        <button className="button compact" disabled={total > 0 && offset + pageLines > total} onClick={() => setOffset(offset + pageLines)}>
+        <span className="small quiet number">
+          {t('console.lines', {
+            from: offset,
+            to: Math.min(offset + pageLines - 1, total || offset + pageLines - 1),
+            total,
+          })}
+        </span>
+        <button
+          className="button compact"
+          disabled={total > 0 && offset + pageLines > total}
+          onClick={() => setOffset(offset + pageLines)}
+        >
           {t('console.after')}
         </button>
       </div>

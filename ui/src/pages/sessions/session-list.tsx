@@ -23,16 +23,26 @@ export function SessionListPage() {
   const filter = useSearch({ strict: false }) as Filter;
   const navigate = useNavigate();
   const projects = useQuery(allProjects());
-  const args = { ...(filter.status ? { status: filter.status } : {}), ...(filter.project ? { project_id: filter.project } : {}) };
+  const args = {
+    ...(filter.status ? { status: filter.status } : {}),
+    ...(filter.project ? { project_id: filter.project } : {}),
+  };
   const list = useInfiniteQuery({
     queryKey: ['session', 'paged', args],
-    queryFn: ({ pageParam, signal }) => own<{ sessions: Session[]; next_page_token?: string }>('session_list', { ...args, ...(pageParam ? { page_token: pageParam } : {}) }, signal),
+    queryFn: ({ pageParam, signal }) =>
+      own<{ sessions: Session[]; next_page_token?: string }>(
+        'session_list',
+        { ...args, ...(pageParam ? { page_token: pageParam } : {}) },
+        signal,
+      ),
     initialPageParam: '',
     getNextPageParam: (page) => page.next_page_token,
   });
   const nameOf = (id: string): string => projects.data?.projects.find((each) => each.id === id)?.name ?? id;
   const wanted = (filter.q ?? '').toLowerCase();
-  const sessions = (list.data?.pages.flatMap((page) => page.sessions) ?? []).filter((each) => `${each.id} ${nameOf(each.project_id)} ${each.agent}`.toLowerCase().includes(wanted));
+  const sessions = (list.data?.pages.flatMap((page) => page.sessions) ?? []).filter((each) =>
+    `${each.id} ${nameOf(each.project_id)} ${each.agent}`.toLowerCase().includes(wanted),
+  );
   const set = (change: Filter): void => {
     const next = Object.fromEntries(Object.entries({ ...filter, ...change }).filter(([, value]) => value));
     void navigate({ to: '/sessions', search: next, replace: true });
@@ -41,7 +51,12 @@ export function SessionListPage() {
     <Page title={t('nav.sessions')} about={t('sessions.about')} isWide>
       <div className="toolbar">
         <SearchField label={t('sessions.search')} value={filter.q ?? ''} onText={(q) => set({ q })} />
-        <select className="select auto" aria-label={t('sessions.status')} value={filter.status ?? ''} onChange={(event) => set({ status: event.target.value })}>
+        <select
+          className="select auto"
+          aria-label={t('sessions.status')}
+          value={filter.status ?? ''}
+          onChange={(event) => set({ status: event.target.value })}
+        >
           <option value="">{t('sessions.anyStatus')}</option>
           {statuses.map((status) => (
             <option key={status} value={status}>
@@ -49,7 +64,12 @@ export function SessionListPage() {
             </option>
           ))}
         </select>
-        <select className="select auto" aria-label={t('chat.project')} value={filter.project ?? ''} onChange={(event) => set({ project: event.target.value })}>
+        <select
+          className="select auto"
+          aria-label={t('chat.project')}
+          value={filter.project ?? ''}
+          onChange={(event) => set({ project: event.target.value })}
+        >
           <option value="">{t('sessions.anyProject')}</option>
           {(projects.data?.projects ?? []).map((project) => (
             <option key={project.id} value={project.id}>
@@ -96,10 +116,14 @@ export function SessionListPage() {
                     <td>
                       <StatusBadge status={session.status} />
                     </td>
-                    <td className="cut" style={{ maxWidth: 180 }}>{nameOf(session.project_id)}</td>
+                    <td className="cut" style={{ maxWidth: 180 }}>
+                      {nameOf(session.project_id)}
+                    </td>
                     <td className="roomy">{session.agent}</td>
                     <td className="end number">{session.turn}</td>
-                    <td className="end number roomy">{count((session.usage?.input_tokens ?? 0) + (session.usage?.output_tokens ?? 0))}</td>
+                    <td className="end number roomy">
+                      {count((session.usage?.input_tokens ?? 0) + (session.usage?.output_tokens ?? 0))}
+                    </td>
                     <td className="end number roomy">{money(session.usage?.cost_usd ?? 0)}</td>
                     <td className="end">
                       <When at={session.updated_at} />
@@ -128,7 +152,9 @@ export function treeOrder(sessions: Session[]): { session: Session; depth: numbe
   const children = Map.groupBy(sessions, (each) => (each.parent_id && ids.has(each.parent_id) ? each.parent_id : ''));
   const below = (parent: string, depth: number): { session: Session; depth: number }[] =>
     [...(children.get(parent) ?? [])]
-      .sort((a, b) => (parent === '' ? b.updated_at.localeCompare(a.updated_at) : a.created_at.localeCompare(b.created_at)))
+      .sort((a, b) =>
+        parent === '' ? b.updated_at.localeCompare(a.updated_at) : a.created_at.localeCompare(b.created_at),
+      )
       .flatMap((session) => [{ session, depth }, ...below(session.id, depth + 1)]);
   return below('', 0);
 }

@@ -26,7 +26,13 @@ export function SessionPage() {
   if (session.data) return <OneSession key={sessionId} session={session.data} />;
   return (
     <Page title={sessionId} crumbs={<Link to="/sessions">{t('nav.sessions')}</Link>}>
-      <Card isPlain>{session.isError ? <Trouble error={session.error} retry={() => void session.refetch()} /> : <Skeleton rows={6} />}</Card>
+      <Card isPlain>
+        {session.isError ? (
+          <Trouble error={session.error} retry={() => void session.refetch()} />
+        ) : (
+          <Skeleton rows={6} />
+        )}
+      </Card>
     </Page>
   );
 }
@@ -99,11 +105,21 @@ function Timeline({ events }: { events: SessionEvent[] }) {
   const types = useMemo(() => [...new Set(events.map((event) => event.type))].sort(), [events]);
   const wanted = (search.q ?? '').toLowerCase();
   const found = useMemo(
-    () => events.filter((event) => (!search.type || event.type === search.type) && (wanted === '' || JSON.stringify(event).toLowerCase().includes(wanted))),
+    () =>
+      events.filter(
+        (event) =>
+          (!search.type || event.type === search.type) &&
+          (wanted === '' || JSON.stringify(event).toLowerCase().includes(wanted)),
+      ),
     [events, search.type, wanted],
   );
   const set = (change: { q?: string; type?: string }): void =>
-    void navigate({ to: '/sessions/$sessionId', params, search: Object.fromEntries(Object.entries({ ...search, ...change }).filter(([, value]) => value)), replace: true });
+    void navigate({
+      to: '/sessions/$sessionId',
+      params,
+      search: Object.fromEntries(Object.entries({ ...search, ...change }).filter(([, value]) => value)),
+      replace: true,
+    });
   return (
     <Card
       isPlain
@@ -111,7 +127,12 @@ function Timeline({ events }: { events: SessionEvent[] }) {
       actions={
         <>
           <SearchField label={t('sessions.filter')} value={search.q ?? ''} onText={(q) => set({ q })} />
-          <select className="select auto" aria-label={t('sessions.type')} value={search.type ?? ''} onChange={(event) => set({ type: event.target.value })}>
+          <select
+            className="select auto"
+            aria-label={t('sessions.type')}
+            value={search.type ?? ''}
+            onChange={(event) => set({ type: event.target.value })}
+          >
             <option value="">{t('sessions.anyType')}</option>
             {types.map((type) => (
               <option key={type}>{type}</option>
@@ -149,7 +170,8 @@ function Timeline({ events }: { events: SessionEvent[] }) {
 /** An event in words: the text where there is one, else its own fields. */
 function summary(event: SessionEvent): string {
   const { index: _index, type: _type, at: _at, session_id: _session, turn: _turn, ...rest } = event;
-  if (typeof rest['text'] === 'string' && Object.keys(rest).length <= 3) return `${rest['role'] ? `${String(rest['role'])}: ` : ''}${rest['text']}`;
+  if (typeof rest['text'] === 'string' && Object.keys(rest).length <= 3)
+    return `${rest['role'] ? `${String(rest['role'])}: ` : ''}${rest['text']}`;
   if (event.type === 'status') return [rest['status'], rest['reason']].filter(Boolean).join(': ');
   if (event.type === 'tool_call') return `${String(rest['tool'])} ${JSON.stringify(rest['arguments'])}`;
   if (event.type === 'tool_result') return `${rest['is_error'] ? '✗ ' : ''}${String(rest['text'])}`;
@@ -198,7 +220,8 @@ function Tree({ session }: { session: Session }) {
   const all = useQuery(allSessions({ project_id: session.project_id })).data?.sessions ?? [];
   const byId = new Map(all.map((each) => [each.id, each]));
   let root = session;
-  for (let hops = 0; root.parent_id && byId.has(root.parent_id) && hops < 20; hops++) root = byId.get(root.parent_id) ?? root;
+  for (let hops = 0; root.parent_id && byId.has(root.parent_id) && hops < 20; hops++)
+    root = byId.get(root.parent_id) ?? root;
   const family = treeOrder(all).filter(({ session: each }) => isBelow(each, root.id, byId));
   if (family.length < 2) return null;
   return (
@@ -222,7 +245,12 @@ function Tree({ session }: { session: Session }) {
 }
 
 function isBelow(session: Session, rootId: string, byId: Map<string, Session>): boolean {
-  for (let at: Session | undefined = session, hops = 0; at && hops < 20; hops++, at = at.parent_id ? byId.get(at.parent_id) : undefined) if (at.id === rootId) return true;
+  for (
+    let at: Session | undefined = session, hops = 0;
+    at && hops < 20;
+    hops++, at = at.parent_id ? byId.get(at.parent_id) : undefined
+  )
+    if (at.id === rootId) return true;
   return false;
 }
 
@@ -261,7 +289,11 @@ async function download(sessionId: string): Promise<void> {
   const lines: string[] = [];
   let after = -1;
   for (;;) {
-    const page = await request<{ events: SessionEvent[]; last_index: number; has_more: boolean }>('GET', `/sessions/${encodeURIComponent(sessionId)}/events?after=${after}`, { headers: { accept: 'application/json' } });
+    const page = await request<{ events: SessionEvent[]; last_index: number; has_more: boolean }>(
+      'GET',
+      `/sessions/${encodeURIComponent(sessionId)}/events?after=${after}`,
+      { headers: { accept: 'application/json' } },
+    );
     lines.push(...page.events.map((event) => JSON.stringify(event)));
     after = page.last_index;
     if (!page.has_more || page.events.length === 0) break;

@@ -23,7 +23,23 @@ interface SettingsAnswer {
 }
 
 /** In the order in which people look for them. */
-const sections = ['allowedHosts', 'limits', 'sandbox', 'output', 'code', 'http', 'aliases', 'snippets', 'stats', 'docs', 'providers', 'fs', 'notify', 'servers', 'agents'] as const;
+const sections = [
+  'allowedHosts',
+  'limits',
+  'sandbox',
+  'output',
+  'code',
+  'http',
+  'aliases',
+  'snippets',
+  'stats',
+  'docs',
+  'providers',
+  'fs',
+  'notify',
+  'servers',
+  'agents',
+] as const;
 
 /** config.yaml as forms: one section at a time, checked here and again by the server, which keeps the file's comments. */
 export function SettingsPage() {
@@ -34,7 +50,9 @@ export function SettingsPage() {
       toast(report.ok ? t('settings.reloaded') : report.errors.join('\n'), { tone: report.ok ? 'good' : 'bad' });
       return queries.invalidateQueries({ queryKey: ['settings'] });
     }, toastError);
-  const shown = sections.filter((name) => `${name} ${t(`settings.section.${name}`)}`.toLowerCase().includes(text.toLowerCase()));
+  const shown = sections.filter((name) =>
+    `${name} ${t(`settings.section.${name}`)}`.toLowerCase().includes(text.toLowerCase()),
+  );
   return (
     <Page
       title={t('nav.settings')}
@@ -47,7 +65,11 @@ export function SettingsPage() {
       }
     >
       {answer.isError ? <Trouble error={answer.error} retry={() => void answer.refetch()} /> : null}
-      {answer.isLoading ? <Card isPlain><Skeleton rows={8} /></Card> : null}
+      {answer.isLoading ? (
+        <Card isPlain>
+          <Skeleton rows={8} />
+        </Card>
+      ) : null}
       {answer.data?.problems.map((problem) => (
         <Note key={problem} tone="bad">
           {problem}
@@ -83,14 +105,19 @@ function Section({ name, answer }: { name: (typeof sections)[number]; answer: Se
       const wrong = await checkValue(schema, draft.value);
       setProblems(wrong);
       if (Object.keys(wrong).length === 0) {
-        for (const { path, value } of changesOf(name, current, draft.value)) await own('settings_set', { path, ...(value === undefined ? {} : { value }) });
+        for (const { path, value } of changesOf(name, current, draft.value))
+          await own('settings_set', { path, ...(value === undefined ? {} : { value }) });
         await queries.invalidateQueries({ queryKey: ['settings'] });
         const fresh = await queries.fetchQuery(ownQuery<SettingsAnswer>('settings_get'));
         draft.clear(fresh.settings[name]);
         toast(t('settings.saved', { name }), { tone: 'good' });
       }
     } catch (error) {
-      setRefusal(error instanceof ApiError && error.details.length > 0 ? error.details.map((each) => `${each.path}: ${each.message}`).join('\n') : messageOf(error));
+      setRefusal(
+        error instanceof ApiError && error.details.length > 0
+          ? error.details.map((each) => `${each.path}: ${each.message}`).join('\n')
+          : messageOf(error),
+      );
     }
     setBusy(false);
   };
@@ -102,22 +129,50 @@ function Section({ name, answer }: { name: (typeof sections)[number]; answer: Se
           <span className="small quiet">{t(`settings.about.${name}` as TextKey)}</span>
         </div>
       }
-      actions={isLocked ? <span className="badge warn">{t('settings.locked')}</span> : isChanged ? <span className="badge info">{t('settings.changed')}</span> : null}
+      actions={
+        isLocked ? (
+          <span className="badge warn">{t('settings.locked')}</span>
+        ) : isChanged ? (
+          <span className="badge info">{t('settings.changed')}</span>
+        ) : null
+      }
     >
       {isLocked ? (
         <>
           <p className="small quiet">{t('settings.lockedAbout')}</p>
-          <pre className="out" tabIndex={0}>{JSON.stringify(current, null, 2)}</pre>
+          <pre className="out" tabIndex={0}>
+            {JSON.stringify(current, null, 2)}
+          </pre>
         </>
       ) : (
         <>
-          {asJson ? <JsonSection label={t(`settings.section.${name}`)} value={draft.value} onChange={draft.change} /> : <div className="fields-grid"><ValueField schema={schema} root={schema} label={isObject(draft.value) ? '' : name} path="" value={draft.value} isRequired depth={0} problems={problems} onChange={(next) => draft.change(next)} /></div>}
+          {asJson ? (
+            <JsonSection label={t(`settings.section.${name}`)} value={draft.value} onChange={draft.change} />
+          ) : (
+            <div className="fields-grid">
+              <ValueField
+                schema={schema}
+                root={schema}
+                label={isObject(draft.value) ? '' : name}
+                path=""
+                value={draft.value}
+                isRequired
+                depth={0}
+                problems={problems}
+                onChange={(next) => draft.change(next)}
+              />
+            </div>
+          )}
           {Object.entries(problems).map(([path, message]) => (
             <p key={path} className="problem">
               <code>{path}</code> {message}
             </p>
           ))}
-          {refusal ? <Note tone="bad"><span style={{ whiteSpace: 'pre-wrap' }}>{refusal}</span></Note> : null}
+          {refusal ? (
+            <Note tone="bad">
+              <span style={{ whiteSpace: 'pre-wrap' }}>{refusal}</span>
+            </Note>
+          ) : null}
           {isChanged ? (
             <div className="row">
               <button className="button primary" disabled={isBusy} onClick={() => void save()}>
@@ -178,5 +233,7 @@ const isMapOfObjects = (schema: JsonSchema): boolean => {
 export function changesOf(name: string, before: unknown, after: unknown): { path: string[]; value: unknown }[] {
   if (!isObject(before) || !isObject(after)) return [{ path: [name], value: after }];
   const keys = new Set([...Object.keys(before), ...Object.keys(after)]);
-  return [...keys].filter((key) => JSON.stringify(before[key]) !== JSON.stringify(after[key])).map((key) => ({ path: [name, key], value: after[key] }));
+  return [...keys]
+    .filter((key) => JSON.stringify(before[key]) !== JSON.stringify(after[key]))
+    .map((key) => ({ path: [name, key], value: after[key] }));
 }

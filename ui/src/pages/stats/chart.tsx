@@ -24,7 +24,10 @@ export default function Chart({ title, series, lines, unit, isBars }: ChartProps
   const place = useRef<HTMLDivElement>(null);
   const [hovered, setHovered] = useState<number | null>(null);
   const [theme, setTheme] = useState(0);
-  const write = useCallback((value: number) => (unit === 'ms' ? duration(value) : unit === 'B' ? bytes(value) : count(value)), [unit]);
+  const write = useCallback(
+    (value: number) => (unit === 'ms' ? duration(value) : unit === 'B' ? bytes(value) : count(value)),
+    [unit],
+  );
 
   useEffect(() => {
     const changed = (): void => setTheme((number) => number + 1);
@@ -37,7 +40,12 @@ export default function Chart({ title, series, lines, unit, isBars }: ChartProps
     if (!element) return;
     const style = getComputedStyle(document.documentElement);
     const colour = (name: string): string => style.getPropertyValue(name).trim();
-    const axis = { stroke: colour('--ink-3'), grid: { stroke: colour('--line'), width: 1 }, ticks: { show: false }, font: '11px system-ui' };
+    const axis = {
+      stroke: colour('--ink-3'),
+      grid: { stroke: colour('--line'), width: 1 },
+      ticks: { show: false },
+      font: '11px system-ui',
+    };
     const plot = new uPlot(
       {
         width: element.clientWidth,
@@ -59,7 +67,10 @@ export default function Chart({ title, series, lines, unit, isBars }: ChartProps
         ],
         hooks: { setCursor: [(current) => setHovered(current.cursor.idx ?? null)] },
       },
-      [series.map((point) => new Date(point.at).getTime() / 1000), ...lines.map(([field]) => series.map((point) => Number(point[field] ?? 0)))],
+      [
+        series.map((point) => new Date(point.at).getTime() / 1000),
+        ...lines.map(([field]) => series.map((point) => Number(point[field] ?? 0))),
+      ],
       element,
     );
     const sizes = new ResizeObserver(() => plot.setSize({ width: element.clientWidth, height }));

@@ -39,5 +39,7 @@ export function asCsv(rows: readonly object[]): string {
     const safe = /^[=+@\t\r]|^-(?!\d)/.test(text) ? `'${text}` : text;
     return /[",\n\r]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
   };
-  return [names, ...rows.map((row) => names.map((name) => (row as Record<string, unknown>)[name]))].map((line) => line.map(cell).join(',')).join('\r\n');
+  return [names, ...rows.map((row) => names.map((name) => (row as Record<string, unknown>)[name]))]
+    .map((line) => line.map(cell).join(','))
+    .join('\r\n');
 }

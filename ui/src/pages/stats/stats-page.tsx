@@ -21,11 +21,18 @@ export function StatsPage() {
   const navigate = useNavigate();
   const period = search.period ?? 'day';
   const by = search.by ?? 'tool';
-  const set = (change: object): void => void navigate({ to: '/stats', search: { ...search, ...change }, replace: true });
-  const stats = useQuery({ ...ownQuery<StatsAnswer>('stats_overview', { period, by }), placeholderData: keepPreviousData, refetchInterval: 30_000 });
+  const set = (change: object): void =>
+    void navigate({ to: '/stats', search: { ...search, ...change }, replace: true });
+  const stats = useQuery({
+    ...ownQuery<StatsAnswer>('stats_overview', { period, by }),
+    placeholderData: keepPreviousData,
+    refetchInterval: 30_000,
+  });
   const data = stats.data;
   const lines = useMemo(() => chartLines(), []);
-  const groups = (data?.groups ?? []).filter((group) => group.name.toLowerCase().includes((search.q ?? '').toLowerCase()));
+  const groups = (data?.groups ?? []).filter((group) =>
+    group.name.toLowerCase().includes((search.q ?? '').toLowerCase()),
+  );
   return (
     <Page
       isWide
@@ -44,7 +51,11 @@ export function StatsPage() {
               ['all', t('stats.all')],
             ]}
           />
-          <button className="button" disabled={!data} onClick={() => data && downloadText(`stats-${period}.csv`, asCsv(data.series), 'text/csv')}>
+          <button
+            className="button"
+            disabled={!data}
+            onClick={() => data && downloadText(`stats-${period}.csv`, asCsv(data.series), 'text/csv')}
+          >
             <Icon name="download" size={14} />
             CSV
           </button>
@@ -52,7 +63,11 @@ export function StatsPage() {
       }
     >
       {stats.isError ? <Trouble error={stats.error} retry={() => void stats.refetch()} /> : null}
-      {stats.isLoading ? <Card isPlain><Skeleton rows={6} /></Card> : null}
+      {stats.isLoading ? (
+        <Card isPlain>
+          <Skeleton rows={6} />
+        </Card>
+      ) : null}
       {data ? (
         <>
           <Tiles data={data} />
@@ -86,15 +101,26 @@ export function StatsPage() {
             }
             actions={
               <>
-                <SearchField label={t('stats.search')} value={search.q ?? ''} onText={(q) => set({ q: q || undefined })} />
-                <button className="button compact" onClick={() => downloadText(`stats-by-${by}.csv`, asCsv(groups), 'text/csv')}>
+                <SearchField
+                  label={t('stats.search')}
+                  value={search.q ?? ''}
+                  onText={(q) => set({ q: q || undefined })}
+                />
+                <button
+                  className="button compact"
+                  onClick={() => downloadText(`stats-by-${by}.csv`, asCsv(groups), 'text/csv')}
+                >
                   <Icon name="download" size={13} />
                   CSV
                 </button>
               </>
             }
           >
-            {groups.length === 0 ? <Empty icon="stats" title={t('common.nothingFound')} /> : <GroupTable groups={groups} by={by} />}
+            {groups.length === 0 ? (
+              <Empty icon="stats" title={t('common.nothingFound')} />
+            ) : (
+              <GroupTable groups={groups} by={by} />
+            )}
           </Card>
         </>
       ) : null}

@@ -21,7 +21,12 @@ interface Fields {
 
 /** Makes a bundle, or changes the words of one. A refused save keeps every field and says which one it is about. */
 export function BundleDialog({ bundle, onClose }: { bundle?: Bundle; onClose(): void }) {
-  const first: Fields = { id: bundle?.id ?? newBundleId(), displayName: bundle?.displayName ?? '', slug: bundle?.slug ?? '', description: bundle?.description ?? '' };
+  const first: Fields = {
+    id: bundle?.id ?? newBundleId(),
+    displayName: bundle?.displayName ?? '',
+    slug: bundle?.slug ?? '',
+    description: bundle?.description ?? '',
+  };
   const draft = useDraft<Fields>(`bundle.${bundle?.id ?? 'new'}`, first);
   const [error, setError] = useState<unknown>();
   const [isBusy, setBusy] = useState(false);
@@ -41,7 +46,12 @@ export function BundleDialog({ bundle, onClose }: { bundle?: Bundle; onClose(): 
         setStale(true);
         return;
       }
-      const body = { slug: slug || slugOf(displayName), displayName, isEnabled: bundle?.isEnabled ?? true, ...(description ? { description } : {}) };
+      const body = {
+        slug: slug || slugOf(displayName),
+        displayName,
+        isEnabled: bundle?.isEnabled ?? true,
+        ...(description ? { description } : {}),
+      };
       await request<Bundle>('PUT', `/tools/bundles/${id}`, { body });
       draft.clear(first);
       refresh();
@@ -73,7 +83,14 @@ export function BundleDialog({ bundle, onClose }: { bundle?: Bundle; onClose(): 
       <form id="bundle-form" className="stack" onSubmit={save} noValidate>
         {isStale ? <Note tone="warn">{t('bundle.stale')}</Note> : null}
         {draft.isElsewhere ? <Note tone="warn">{t('common.otherTab')}</Note> : null}
-        <TextField label={t('bundle.name')} value={displayName} required autoFocus problem={problemAt(error, 'displayName')} onText={(next) => set({ displayName: next })} />
+        <TextField
+          label={t('bundle.name')}
+          value={displayName}
+          required
+          autoFocus
+          problem={problemAt(error, 'displayName')}
+          onText={(next) => set({ displayName: next })}
+        />
         <TextField
           label={t('bundle.slug')}
           hint={t('bundle.slugHint')}
@@ -83,8 +100,16 @@ export function BundleDialog({ bundle, onClose }: { bundle?: Bundle; onClose(): 
           problem={problemAt(error, 'slug')}
           onText={(next) => set({ slug: next })}
         />
-        <AreaField label={t('common.description')} value={description} rows={3} problem={problemAt(error, 'description')} onText={(next) => set({ description: next })} />
-        {error && !['displayName', 'slug', 'description'].some((name) => problemAt(error, name)) ? <Note tone="bad">{messageOf(error)}</Note> : null}
+        <AreaField
+          label={t('common.description')}
+          value={description}
+          rows={3}
+          problem={problemAt(error, 'description')}
+          onText={(next) => set({ description: next })}
+        />
+        {error && !['displayName', 'slug', 'description'].some((name) => problemAt(error, name)) ? (
+          <Note tone="bad">{messageOf(error)}</Note>
+        ) : null}
       </form>
     </Dialog>
   );
@@ -99,6 +124,9 @@ function problemAt(error: unknown, field: string): string | undefined {
 }
 
 async function isChangedSince(bundle: Bundle): Promise<boolean> {
-  const { bundles } = await request<{ bundles: Bundle[] }>('GET', `/tools/bundles?includeDisabled=true&bundleIDs=${bundle.id}`);
+  const { bundles } = await request<{ bundles: Bundle[] }>(
+    'GET',
+    `/tools/bundles?includeDisabled=true&bundleIDs=${bundle.id}`,
+  );
   return bundles[0] !== undefined && bundles[0].modifiedAt !== bundle.modifiedAt;
 }

@@ -37,7 +37,11 @@ export function BundleListPage() {
         </>
       }
     >
-      <SearchField label={t('tools.searchAll')} value={text} onText={(q) => void navigate({ to: '/tools', search: q ? { q } : {}, replace: true })} />
+      <SearchField
+        label={t('tools.searchAll')}
+        value={text}
+        onText={(q) => void navigate({ to: '/tools', search: q ? { q } : {}, replace: true })}
+      />
       {wanted ? <FoundTools text={wanted} /> : <Bundles onNew={() => setMaking(true)} />}
       {isMaking ? <BundleDialog onClose={() => setMaking(false)} /> : null}
     </Page>
@@ -49,8 +53,18 @@ function Bundles({ onNew }: { onNew(): void }) {
   const bundles = (list.data?.pages.flatMap((page) => page.bundles) ?? []) as Counted[];
   const own = bundles.filter((each) => each.kind === 'stored');
   const rest = bundles.filter((each) => each.kind !== 'stored');
-  if (list.isError) return <Card isPlain><Trouble error={list.error} retry={() => void list.refetch()} /></Card>;
-  if (list.isLoading) return <Card isPlain><Skeleton rows={6} /></Card>;
+  if (list.isError)
+    return (
+      <Card isPlain>
+        <Trouble error={list.error} retry={() => void list.refetch()} />
+      </Card>
+    );
+  if (list.isLoading)
+    return (
+      <Card isPlain>
+        <Skeleton rows={6} />
+      </Card>
+    );
   return (
     <>
       <Card title={t('bundle.yours')} isPlain>
@@ -69,7 +83,11 @@ function Bundles({ onNew }: { onNew(): void }) {
         <BundleRows bundles={rest} />
         {list.hasNextPage ? (
           <div className="card-foot">
-            <button className="button compact" onClick={() => void list.fetchNextPage()} disabled={list.isFetchingNextPage}>
+            <button
+              className="button compact"
+              onClick={() => void list.fetchNextPage()}
+              disabled={list.isFetchingNextPage}
+            >
               {t('common.loadMore')}
             </button>
           </div>
@@ -129,7 +147,11 @@ function FoundTools({ text }: { text: string }) {
       <ToolRows tools={tools} showBundle />
       {found.hasNextPage ? (
         <div className="card-foot">
-          <button className="button compact" onClick={() => void found.fetchNextPage()} disabled={found.isFetchingNextPage}>
+          <button
+            className="button compact"
+            onClick={() => void found.fetchNextPage()}
+            disabled={found.isFetchingNextPage}
+          >
             {t('common.loadMore')}
           </button>
         </div>

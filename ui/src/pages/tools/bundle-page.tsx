@@ -66,14 +66,22 @@ function OneBundle({ bundle }: { bundle: Bundle }) {
           </span>
           {isOwn ? (
             <>
-              <button className="button primary" disabled={!bundle.isEnabled} onClick={() => void navigate({ to: '/tools/$bundleID/new', params: { bundleID: bundle.id } })}>
+              <button
+                className="button primary"
+                disabled={!bundle.isEnabled}
+                onClick={() => void navigate({ to: '/tools/$bundleID/new', params: { bundleID: bundle.id } })}
+              >
                 <Icon name="plus" size={14} />
                 {t('tool.new')}
               </button>
               <Menu
                 entries={[
                   { label: t('bundle.edit'), icon: 'edit', run: () => setDialog('edit') },
-                  { label: t('bundle.export'), icon: 'download', run: () => void exportBundle(bundle).catch(toastError) },
+                  {
+                    label: t('bundle.export'),
+                    icon: 'download',
+                    run: () => void exportBundle(bundle).catch(toastError),
+                  },
                   null,
                   { label: t('bundle.delete'), icon: 'trash', isDanger: true, run: () => setDialog('delete') },
                 ]}
@@ -109,7 +117,14 @@ function Tools({ bundle }: { bundle: Bundle }) {
           <SearchField
             label={t('tools.searchBundle')}
             value={text}
-            onText={(q) => void navigate({ to: '/tools/$bundleID', params: { bundleID: bundle.id }, search: q ? { q } : {}, replace: true })}
+            onText={(q) =>
+              void navigate({
+                to: '/tools/$bundleID',
+                params: { bundleID: bundle.id },
+                search: q ? { q } : {},
+                replace: true,
+              })
+            }
           />
         </div>
       }
@@ -118,13 +133,23 @@ function Tools({ bundle }: { bundle: Bundle }) {
       {current.isLoading ? <Skeleton rows={5} /> : null}
       {current.data && tools.length === 0 ? (
         <Empty icon="tools" title={wanted ? t('tools.noneFound', { text: wanted }) : t('tools.noneTitle')}>
-          <p>{wanted ? t('tools.noneFoundAbout') : bundle.kind === 'stored' ? t('tools.noneAbout') : t('tools.noneProvided')}</p>
+          <p>
+            {wanted
+              ? t('tools.noneFoundAbout')
+              : bundle.kind === 'stored'
+                ? t('tools.noneAbout')
+                : t('tools.noneProvided')}
+          </p>
         </Empty>
       ) : null}
       <ToolRows tools={tools} isBundleOn={bundle.isEnabled} />
       {current.hasNextPage ? (
         <div className="card-foot">
-          <button className="button compact" onClick={() => void current.fetchNextPage()} disabled={current.isFetchingNextPage}>
+          <button
+            className="button compact"
+            onClick={() => void current.fetchNextPage()}
+            disabled={current.isFetchingNextPage}
+          >
             {t('common.loadMore')}
           </button>
         </div>

@@ -10,7 +10,11 @@ export function asCurl(tool: ToolView, args: Args, address: string): string {
 
 /** The call as an MCP client sends it. */
 export const asMcp = (tool: ToolView, args: Args): string =>
-  JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: tool.name, arguments: args } }, null, 2);
+  JSON.stringify(
+    { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: tool.name, arguments: args } },
+    null,
+    2,
+  );
 
 /** The call as a line of a code-mode program. */
 export function asCode(tool: ToolView, args: Args): string {
@@ -24,6 +28,9 @@ export function pythonValue(value: unknown): string {
   if (value === true) return 'True';
   if (value === false) return 'False';
   if (Array.isArray(value)) return `[${value.map(pythonValue).join(', ')}]`;
-  if (typeof value === 'object') return `{${Object.entries(value).map(([key, each]) => `${JSON.stringify(key)}: ${pythonValue(each)}`).join(', ')}}`;
+  if (typeof value === 'object')
+    return `{${Object.entries(value)
+      .map(([key, each]) => `${JSON.stringify(key)}: ${pythonValue(each)}`)
+      .join(', ')}}`;
   return JSON.stringify(value);
 }

@@ -22,13 +22,27 @@ export function DeleteBundle({ bundle, onClose }: { bundle: Bundle; onClose(): v
     await request('DELETE', `/tools/bundles/${bundle.id}`);
     refresh();
     void navigate({ to: '/tools' });
-    toast(t('bundle.deleted', { name: bundle.displayName }), { action: { label: t('common.undo'), run: () => void restore(bundle, held) } });
+    toast(t('bundle.deleted', { name: bundle.displayName }), {
+      action: { label: t('common.undo'), run: () => void restore(bundle, held) },
+    });
   };
   return (
-    <Confirm title={t('bundle.deleteTitle', { name: bundle.displayName })} action={t('bundle.delete')} run={run} onClose={onClose}>
+    <Confirm
+      title={t('bundle.deleteTitle', { name: bundle.displayName })}
+      action={t('bundle.delete')}
+      run={run}
+      onClose={onClose}
+    >
       {tools.data ? (
         <>
-          <p>{tools.data.length === 0 ? t('bundle.deleteEmpty') : t('bundle.deleteAbout', { tools: tn('bundle.tools', tools.data.length), calls: tn('tools.calls', calls) })}</p>
+          <p>
+            {tools.data.length === 0
+              ? t('bundle.deleteEmpty')
+              : t('bundle.deleteAbout', {
+                  tools: tn('bundle.tools', tools.data.length),
+                  calls: tn('tools.calls', calls),
+                })}
+          </p>
           <ul className="stack tight small quiet">
             {tools.data.slice(0, 8).map((tool) => (
               <li key={tool.id}>
@@ -48,8 +62,11 @@ export function DeleteBundle({ bundle, onClose }: { bundle: Bundle; onClose(): v
 async function restore(bundle: Bundle, tools: ToolView[]): Promise<void> {
   try {
     const { slug, displayName, description } = bundle;
-    await request('PUT', `/tools/bundles/${bundle.id}`, { body: { slug, displayName, isEnabled: true, ...(description ? { description } : {}) } });
-    for (const tool of tools) await request('PUT', toolPath(bundle.id, tool.slug, tool.version), { body: bodyOf(tool) });
+    await request('PUT', `/tools/bundles/${bundle.id}`, {
+      body: { slug, displayName, isEnabled: true, ...(description ? { description } : {}) },
+    });
+    for (const tool of tools)
+      await request('PUT', toolPath(bundle.id, tool.slug, tool.version), { body: bodyOf(tool) });
     if (!bundle.isEnabled) await request('PATCH', `/tools/bundles/${bundle.id}`, { body: { isEnabled: false } });
     toast(t('common.restored'), { tone: 'good' });
   } catch (error) {

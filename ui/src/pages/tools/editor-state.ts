@@ -41,17 +41,47 @@ export interface ToolDraft {
   limits: Record<string, string>;
 }
 
-export const limitNames = ['maxCallsPerMinute', 'maxRequestBytes', 'maxResponseBytes', 'maxTries', 'timeoutMs'] as const;
+export const limitNames = [
+  'maxCallsPerMinute',
+  'maxRequestBytes',
+  'maxResponseBytes',
+  'maxTries',
+  'timeoutMs',
+] as const;
 
 const emptyHttp: HttpDraft = {
-  method: 'GET', urlTemplate: '', query: [], headers: [], bodyKind: 'none', body: '', authType: 'none', auth: {},
-  timeoutMs: '', maxTries: '', isUnsafe: false, successCodes: '', errorMode: 'fail', encoding: 'json', select: '',
+  method: 'GET',
+  urlTemplate: '',
+  query: [],
+  headers: [],
+  bodyKind: 'none',
+  body: '',
+  authType: 'none',
+  auth: {},
+  timeoutMs: '',
+  maxTries: '',
+  isUnsafe: false,
+  successCodes: '',
+  errorMode: 'fail',
+  encoding: 'json',
+  select: '',
 };
 
 export const emptyDraft: ToolDraft = {
-  slug: '', version: 'v1', displayName: '', description: '', tags: '', isEnabled: true, type: 'http', access: '',
+  slug: '',
+  version: 'v1',
+  displayName: '',
+  description: '',
+  tags: '',
+  isEnabled: true,
+  type: 'http',
+  access: '',
   argSchema: JSON.stringify({ type: 'object', properties: {}, additionalProperties: false }, null, 2),
-  outputSchema: '', func: '', code: '', http: emptyHttp, limits: {},
+  outputSchema: '',
+  func: '',
+  code: '',
+  http: emptyHttp,
+  limits: {},
 };
 
 const pairsOf = (map: Record<string, unknown> | undefined): Pair[] =>
@@ -117,7 +147,11 @@ export function bodyFrom(draft: ToolDraft): ToolBody {
     if (!/^\d+$/.test(text.trim())) problems.push({ path, message: t('tool.notNumber') });
     return Number(text);
   };
-  const limits = Object.fromEntries(limitNames.map((name) => [name, number(draft.limits[name] ?? '', `/limits/${name}`)] as const).filter(([, value]) => value !== undefined));
+  const limits = Object.fromEntries(
+    limitNames
+      .map((name) => [name, number(draft.limits[name] ?? '', `/limits/${name}`)] as const)
+      .filter(([, value]) => value !== undefined),
+  );
   const tags = draft.tags.split(/[\s,]+/).filter(Boolean);
   const body = {
     displayName: draft.displayName,
@@ -145,7 +179,10 @@ function httpFrom(http: HttpDraft, json: Read<unknown>, number: Read<number | un
   const headers = http.headers.filter(([name]) => name !== '');
   const timeoutMs = number(http.timeoutMs, `${at}/timeoutMs`);
   const maxTries = number(http.maxTries, `${at}/retry/maxTries`);
-  const codes = http.successCodes.split(/[\s,]+/).filter(Boolean).map((code) => number(code, '/httpImpl/response/successCodes'));
+  const codes = http.successCodes
+    .split(/[\s,]+/)
+    .filter(Boolean)
+    .map((code) => number(code, '/httpImpl/response/successCodes'));
   const response = {
     ...(codes.length > 0 ? { successCodes: codes } : {}),
     ...(http.errorMode === 'empty' ? { errorMode: 'empty' } : {}),
@@ -158,10 +195,16 @@ function httpFrom(http: HttpDraft, json: Read<unknown>, number: Read<number | un
       urlTemplate: http.urlTemplate,
       ...(query.length > 0 ? { query: Object.fromEntries(query) } : {}),
       ...(headers.length > 0 ? { headers: Object.fromEntries(headers) } : {}),
-      ...(http.bodyKind === 'json' ? { body: json(http.body || 'null', `${at}/body`) } : http.bodyKind === 'text' ? { body: http.body } : {}),
+      ...(http.bodyKind === 'json'
+        ? { body: json(http.body || 'null', `${at}/body`) }
+        : http.bodyKind === 'text'
+          ? { body: http.body }
+          : {}),
       ...(http.authType === 'none' ? {} : { auth: { type: http.authType, ...filled(http) } }),
       ...(timeoutMs === undefined ? {} : { timeoutMs }),
-      ...(maxTries !== undefined || http.isUnsafe ? { retry: { ...(maxTries === undefined ? {} : { maxTries }), ...(http.isUnsafe ? { unsafe: true } : {}) } } : {}),
+      ...(maxTries !== undefined || http.isUnsafe
+        ? { retry: { ...(maxTries === undefined ? {} : { maxTries }), ...(http.isUnsafe ? { unsafe: true } : {}) } }
+        : {}),
     },
     ...(Object.keys(response).length > 0 ? { response } : {}),
   };
@@ -182,7 +225,10 @@ const authDefaults: Record<string, string> = { in: 'header', grant: 'client_cred
 function filled({ authType, auth }: HttpDraft): Record<string, string> {
   const entries = authFields[authType].map((name) => [name, auth[name] ?? authDefaults[name] ?? ''] as const);
   const isOptional = (name: string): boolean => name === 'refreshToken' || name === 'scope';
-  return { ...Object.fromEntries(entries.filter(([name, value]) => value !== '' || !isOptional(name))), ...(authType === 'hmac' ? { algorithm: 'sha256' } : {}) };
+  return {
+    ...Object.fromEntries(entries.filter(([name, value]) => value !== '' || !isOptional(name))),
+    ...(authType === 'hmac' ? { algorithm: 'sha256' } : {}),
+  };
 }
 
 /** Which field a refusal is about when the server names only a code. */

@@ -21,7 +21,13 @@ export function HttpForm({ http, origins, details, onChange }: HttpFormProps) {
   return (
     <div className="stack">
       <div style={{ display: 'grid', gridTemplateColumns: '108px minmax(0, 1fr)', gap: 12 }}>
-        <SelectField label={t('http.method')} value={http.method} options={methods.map((each) => [each, each] as const)} problem={problemAt(details, `${at}/method`)} onText={(method) => onChange({ method })} />
+        <SelectField
+          label={t('http.method')}
+          value={http.method}
+          options={methods.map((each) => [each, each] as const)}
+          problem={problemAt(details, `${at}/method`)}
+          onText={(method) => onChange({ method })}
+        />
         <TemplateField
           label={t('http.url')}
           path={`${at}/urlTemplate`}
@@ -32,8 +38,22 @@ export function HttpForm({ http, origins, details, onChange }: HttpFormProps) {
           onText={(urlTemplate) => onChange({ urlTemplate })}
         />
       </div>
-      <PairRows label={t('http.query')} add={t('http.addQuery')} pairs={http.query} origins={origins} problem={problemAt(details, `${at}/query`)} onChange={(query) => onChange({ query })} />
-      <PairRows label={t('http.headers')} add={t('http.addHeader')} pairs={http.headers} origins={origins} problem={problemAt(details, `${at}/headers`)} onChange={(headers) => onChange({ headers })} />
+      <PairRows
+        label={t('http.query')}
+        add={t('http.addQuery')}
+        pairs={http.query}
+        origins={origins}
+        problem={problemAt(details, `${at}/query`)}
+        onChange={(query) => onChange({ query })}
+      />
+      <PairRows
+        label={t('http.headers')}
+        add={t('http.addHeader')}
+        pairs={http.headers}
+        origins={origins}
+        problem={problemAt(details, `${at}/headers`)}
+        onChange={(headers) => onChange({ headers })}
+      />
       <AuthForm http={http} origins={origins} details={details} onChange={onChange} />
       <SelectField
         label={t('http.body')}
@@ -46,21 +66,77 @@ export function HttpForm({ http, origins, details, onChange }: HttpFormProps) {
         onText={(bodyKind) => onChange({ bodyKind: bodyKind as HttpDraft['bodyKind'] })}
       />
       {http.bodyKind === 'none' ? null : (
-        <TemplateField label={t('http.bodyContent')} path={`${at}/body`} details={details} value={http.body} origins={origins} isMultiline onText={(body) => onChange({ body })} />
+        <TemplateField
+          label={t('http.bodyContent')}
+          path={`${at}/body`}
+          details={details}
+          value={http.body}
+          origins={origins}
+          isMultiline
+          onText={(body) => onChange({ body })}
+        />
       )}
       <details className="fold">
         <summary>{t('http.more')}</summary>
         <div className="stack" style={{ paddingTop: 10 }}>
           <div className="grid-3">
-            <TextField label={t('http.timeout')} value={http.timeoutMs} inputMode="numeric" placeholder="10000" problem={problemAt(details, `${at}/timeoutMs`)} onText={(timeoutMs) => onChange({ timeoutMs })} />
-            <TextField label={t('http.tries')} value={http.maxTries} inputMode="numeric" placeholder="3" problem={problemAt(details, `${at}/retry`)} onText={(maxTries) => onChange({ maxTries })} />
-            <TextField label={t('http.successCodes')} value={http.successCodes} placeholder="200, 201" problem={problemAt(details, '/httpImpl/response/successCodes')} onText={(successCodes) => onChange({ successCodes })} />
-            <SelectField label={t('http.encoding')} value={http.encoding} options={[['json', 'JSON'], ['text', t('http.bodyText')]]} onText={(encoding) => onChange({ encoding })} />
-            <SelectField label={t('http.errorMode')} value={http.errorMode} options={[['fail', t('http.errorFail')], ['empty', t('http.errorEmpty')]]} onText={(errorMode) => onChange({ errorMode })} />
-            <TextField label={t('http.select')} hint={t('http.selectHint')} className="mono" value={http.select} placeholder="/items/0" problem={problemAt(details, '/httpImpl/response/select')} onText={(select) => onChange({ select })} />
+            <TextField
+              label={t('http.timeout')}
+              value={http.timeoutMs}
+              inputMode="numeric"
+              placeholder="10000"
+              problem={problemAt(details, `${at}/timeoutMs`)}
+              onText={(timeoutMs) => onChange({ timeoutMs })}
+            />
+            <TextField
+              label={t('http.tries')}
+              value={http.maxTries}
+              inputMode="numeric"
+              placeholder="3"
+              problem={problemAt(details, `${at}/retry`)}
+              onText={(maxTries) => onChange({ maxTries })}
+            />
+            <TextField
+              label={t('http.successCodes')}
+              value={http.successCodes}
+              placeholder="200, 201"
+              problem={problemAt(details, '/httpImpl/response/successCodes')}
+              onText={(successCodes) => onChange({ successCodes })}
+            />
+            <SelectField
+              label={t('http.encoding')}
+              value={http.encoding}
+              options={[
+                ['json', 'JSON'],
+                ['text', t('http.bodyText')],
+              ]}
+              onText={(encoding) => onChange({ encoding })}
+            />
+            <SelectField
+              label={t('http.errorMode')}
+              value={http.errorMode}
+              options={[
+                ['fail', t('http.errorFail')],
+                ['empty', t('http.errorEmpty')],
+              ]}
+              onText={(errorMode) => onChange({ errorMode })}
+            />
+            <TextField
+              label={t('http.select')}
+              hint={t('http.selectHint')}
+              className="mono"
+              value={http.select}
+              placeholder="/items/0"
+              problem={problemAt(details, '/httpImpl/response/select')}
+              onText={(select) => onChange({ select })}
+            />
           </div>
           <label className="check">
-            <input type="checkbox" checked={http.isUnsafe} onChange={(event) => onChange({ isUnsafe: event.target.checked })} />
+            <input
+              type="checkbox"
+              checked={http.isUnsafe}
+              onChange={(event) => onChange({ isUnsafe: event.target.checked })}
+            />
             <span>{t('http.unsafe')}</span>
           </label>
         </div>
@@ -83,14 +159,22 @@ function AuthForm({ http, origins, details, onChange }: HttpFormProps) {
   return (
     <fieldset className="group">
       <legend>{t('auth.title')}</legend>
-      <SelectField label={t('auth.type')} value={http.authType} problem={http.authType === 'none' ? problemAt(details, `${at}/auth`) : undefined} options={authOptions.map(([value, key]) => [value, t(key)] as const)} onText={(authType) => onChange({ authType: authType as AuthType })} />
+      <SelectField
+        label={t('auth.type')}
+        value={http.authType}
+        problem={http.authType === 'none' ? problemAt(details, `${at}/auth`) : undefined}
+        options={authOptions.map(([value, key]) => [value, t(key)] as const)}
+        onText={(authType) => onChange({ authType: authType as AuthType })}
+      />
       {authFields[http.authType].map((name) =>
         name === 'in' || name === 'grant' ? (
           <SelectField
             key={name}
             label={t(`auth.field.${name}`)}
             value={http.auth[name] ?? ''}
-            options={(name === 'in' ? ['header', 'query'] : ['client_credentials', 'refresh_token']).map((each) => [each, each] as const)}
+            options={(name === 'in' ? ['header', 'query'] : ['client_credentials', 'refresh_token']).map(
+              (each) => [each, each] as const,
+            )}
             onText={(value) => set(name, value)}
           />
         ) : (

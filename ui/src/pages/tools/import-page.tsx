@@ -33,7 +33,14 @@ export function ImportPage() {
       <Card>
         <form className="stack" onSubmit={store}>
           <Field label={t('import.file')} hint={t('import.fileHint')} problem={problem}>
-            {(control) => <input {...control} type="file" accept=".zip,application/zip" onChange={(event) => setFile(event.target.files?.[0])} />}
+            {(control) => (
+              <input
+                {...control}
+                type="file"
+                accept=".zip,application/zip"
+                onChange={(event) => setFile(event.target.files?.[0])}
+              />
+            )}
           </Field>
           <SelectField
             label={t('import.policy')}
@@ -52,7 +59,14 @@ export function ImportPage() {
         </form>
         {report ? (
           <Note tone="good">
-            <span>{t('import.done', { bundlesNew: report.bundles.created, bundlesOld: report.bundles.skipped, toolsNew: report.tools.created, toolsOld: report.tools.skipped })}</span>
+            <span>
+              {t('import.done', {
+                bundlesNew: report.bundles.created,
+                bundlesOld: report.bundles.skipped,
+                toolsNew: report.tools.created,
+                toolsOld: report.tools.skipped,
+              })}
+            </span>
             {(report.skipped ?? []).slice(0, 20).map((line) => (
               <code key={line} className="small words">
                 {line}

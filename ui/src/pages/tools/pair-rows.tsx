@@ -22,9 +22,25 @@ export function PairRows({ label, pairs, origins, problem, add, onChange }: Pair
       <div className="pairs">
         {pairs.map(([name, value], index) => (
           <div className="pair" key={index}>
-            <input className="input mono" aria-label={t('pairs.name', { label, number: index + 1 })} value={name} spellCheck={false} onChange={(event) => set(index, [event.target.value, value])} />
-            <TemplateBox label={t('pairs.value', { label, number: index + 1 })} value={value} origins={origins} onText={(next) => set(index, [name, next])} />
-            <button type="button" className="button bare icon" aria-label={t('form.remove', { name: name || String(index + 1) })} onClick={() => onChange(pairs.filter((_, at) => at !== index))}>
+            <input
+              className="input mono"
+              aria-label={t('pairs.name', { label, number: index + 1 })}
+              value={name}
+              spellCheck={false}
+              onChange={(event) => set(index, [event.target.value, value])}
+            />
+            <TemplateBox
+              label={t('pairs.value', { label, number: index + 1 })}
+              value={value}
+              origins={origins}
+              onText={(next) => set(index, [name, next])}
+            />
+            <button
+              type="button"
+              className="button bare icon"
+              aria-label={t('form.remove', { name: name || String(index + 1) })}
+              onClick={() => onChange(pairs.filter((_, at) => at !== index))}
+            >
               <Icon name="close" size={13} />
             </button>
           </div>
@@ -36,7 +52,11 @@ export function PairRows({ label, pairs, origins, problem, add, onChange }: Pair
           {add}
         </button>
       </div>
-      {problem ? <span className="problem" role="alert">{problem}</span> : null}
+      {problem ? (
+        <span className="problem" role="alert">
+          {problem}
+        </span>
+      ) : null}
       <Legend text={pairs.map(([, value]) => value).join(' ')} origins={origins} />
     </div>
   );

@@ -19,14 +19,23 @@ export function RequestPreview({ tool, args }: { tool: ToolView; args: Record<st
   const wanted = useDeferredValue(args);
   const preview = useQuery({
     queryKey: ['tools', 'preview', tool.id, wanted],
-    queryFn: ({ signal }) => own<Preview>('preview_request', { bundle_id: tool.bundleID, slug: tool.slug, version: tool.version, args: wanted }, signal),
+    queryFn: ({ signal }) =>
+      own<Preview>(
+        'preview_request',
+        { bundle_id: tool.bundleID, slug: tool.slug, version: tool.version, args: wanted },
+        signal,
+      ),
     retry: false,
     placeholderData: (before) => before,
   });
   return (
     <Card title={t('tester.request')}>
       {preview.error ? <Note>{messageOf(preview.error)}</Note> : null}
-      {preview.data && !preview.error ? <pre className="out" tabIndex={0}>{written(preview.data)}</pre> : null}
+      {preview.data && !preview.error ? (
+        <pre className="out" tabIndex={0}>
+          {written(preview.data)}
+        </pre>
+      ) : null}
       {preview.isLoading ? <pre className="out">…</pre> : null}
       {(preview.data?.secrets ?? [])
         .filter((secret) => !secret.isSet)
@@ -42,6 +51,7 @@ export function RequestPreview({ tool, args }: { tool: ToolView; args: Record<st
 
 function written({ method, url, headers, body }: Preview): string {
   const lines = [`${method} ${url}`, ...Object.entries(headers ?? {}).map(([name, value]) => `${name}: ${value}`)];
-  if (body !== undefined && body !== null) lines.push('', typeof body === 'string' ? body : JSON.stringify(body, null, 2));
+  if (body !== undefined && body !== null)
+    lines.push('', typeof body === 'string' ? body : JSON.stringify(body, null, 2));
   return lines.join('\n');
 }

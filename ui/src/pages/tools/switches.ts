@@ -37,15 +37,24 @@ export function refresh(): void {
 }
 
 function flip(id: string, isEnabled: boolean): void {
-  const turn = <T extends { id: string; isEnabled: boolean }>(each: T): T => (each.id === id ? { ...each, isEnabled } : each);
+  const turn = <T extends { id: string; isEnabled: boolean }>(each: T): T =>
+    each.id === id ? { ...each, isEnabled } : each;
   for (const key of ['bundles', 'tools'])
     queries.setQueriesData({ queryKey: [key] }, (data: unknown) => {
       if (Array.isArray(data)) return (data as Bundle[]).map(turn);
       if (isPaged(data))
-        return { ...data, pages: data.pages.map((page) => ({ ...page, ...(page.bundles ? { bundles: page.bundles.map(turn) } : {}), ...(page.tools ? { tools: page.tools.map(turn) } : {}) })) };
+        return {
+          ...data,
+          pages: data.pages.map((page) => ({
+            ...page,
+            ...(page.bundles ? { bundles: page.bundles.map(turn) } : {}),
+            ...(page.tools ? { tools: page.tools.map(turn) } : {}),
+          })),
+        };
       if (typeof data === 'object' && data !== null && 'id' in data) return turn(data as Bundle);
       return data;
     });
 }
 
-const isPaged = (data: unknown): data is InfiniteData<Page> => typeof data === 'object' && data !== null && 'pages' in data;
+const isPaged = (data: unknown): data is InfiniteData<Page> =>
+  typeof data === 'object' && data !== null && 'pages' in data;

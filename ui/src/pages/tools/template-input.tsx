@@ -21,7 +21,15 @@ export function TemplateBox({ value, origins, onText, label, placeholder: hint, 
   return (
     <span className="template">
       <div className="backdrop" ref={backdrop} aria-hidden="true">
-        {piecesOf(value, origins).map((piece, index) => (piece.origin ? <mark key={index} className={piece.origin}>{piece.text}</mark> : <span key={index}>{piece.text}</span>))}
+        {piecesOf(value, origins).map((piece, index) =>
+          piece.origin ? (
+            <mark key={index} className={piece.origin}>
+              {piece.text}
+            </mark>
+          ) : (
+            <span key={index}>{piece.text}</span>
+          ),
+        )}
       </div>
       <textarea
         {...control}
@@ -43,9 +51,19 @@ export function TemplateBox({ value, origins, onText, label, placeholder: hint, 
   );
 }
 
-export function TemplateField({ path, details, hint, label, ...box }: TemplateProps & { path: string; details: Detail[]; hint?: ReactNode; label: string }) {
+export function TemplateField({
+  path,
+  details,
+  hint,
+  label,
+  ...box
+}: TemplateProps & { path: string; details: Detail[]; hint?: ReactNode; label: string }) {
   return (
-    <Field label={label} hint={hint ?? <Legend text={box.value} origins={box.origins} />} problem={problemAt(details, path)}>
+    <Field
+      label={label}
+      hint={hint ?? <Legend text={box.value} origins={box.origins} />}
+      problem={problemAt(details, path)}
+    >
       {(control) => <TemplateBox {...box} control={control} />}
     </Field>
   );
@@ -53,7 +71,9 @@ export function TemplateField({ path, details, hint, label, ...box }: TemplatePr
 
 /** Says in words what the colours say. */
 export function Legend({ text, origins }: { text: string; origins: Origins }) {
-  const names = new Map(piecesOf(text, origins).flatMap((piece) => (piece.origin ? [[piece.name ?? '', piece.origin] as const] : [])));
+  const names = new Map(
+    piecesOf(text, origins).flatMap((piece) => (piece.origin ? [[piece.name ?? '', piece.origin] as const] : [])),
+  );
   if (names.size === 0) return null;
   const tone = { argument: 'accent', secret: 'violet', unknown: 'bad' } as const;
   return (

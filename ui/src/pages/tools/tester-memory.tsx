@@ -17,16 +17,33 @@ export interface Example {
 }
 
 /** Examples of the schema itself and those saved here; for one's own tools they can be put into a new version. */
-export function Examples({ tool, isOwn, saved, onUse, onForget }: { tool: ToolView; isOwn: boolean; saved: Example[]; onUse(args: Args): void; onForget(index: number): void }) {
+export function Examples({
+  tool,
+  isOwn,
+  saved,
+  onUse,
+  onForget,
+}: {
+  tool: ToolView;
+  isOwn: boolean;
+  saved: Example[];
+  onUse(args: Args): void;
+  onForget(index: number): void;
+}) {
   const navigate = useNavigate();
   const schema = typeof tool.argSchema === 'object' ? (tool.argSchema as Args) : {};
-  const fromSchema = (Array.isArray(schema['examples']) ? schema['examples'] : []).filter((each): each is Args => typeof each === 'object' && each !== null);
+  const fromSchema = (Array.isArray(schema['examples']) ? schema['examples'] : []).filter(
+    (each): each is Args => typeof each === 'object' && each !== null,
+  );
   if (saved.length === 0 && fromSchema.length === 0) return null;
   const keepInTool = (): void => {
     const draft = draftFrom(tool, nextVersion(tool.version));
     const examples = [...fromSchema, ...saved.map((each) => each.args)];
     remember(`draft.tool.${tool.id}`, { ...draft, argSchema: JSON.stringify({ ...schema, examples }, null, 2) });
-    void navigate({ to: '/tools/$bundleID/$slug/$version/edit', params: { bundleID: tool.bundleID, slug: tool.slug, version: tool.version } });
+    void navigate({
+      to: '/tools/$bundleID/$slug/$version/edit',
+      params: { bundleID: tool.bundleID, slug: tool.slug, version: tool.version },
+    });
   };
   return (
     <Card
@@ -53,7 +70,11 @@ export function Examples({ tool, isOwn, saved, onUse, onForget }: { tool: ToolVi
               {example.name}
             </button>
             <code className="tiny faint cut grow">{JSON.stringify(example.args)}</code>
-            <button className="button bare icon compact" aria-label={t('form.remove', { name: example.name })} onClick={() => onForget(index)}>
+            <button
+              className="button bare icon compact"
+              aria-label={t('form.remove', { name: example.name })}
+              onClick={() => onForget(index)}
+            >
               <Icon name="close" size={12} />
             </button>
           </li>
@@ -79,7 +100,12 @@ export function History({ runs, onPick, onClear }: { runs: Finished[]; onPick(ru
         {runs.map((run) => (
           <li key={run.at} className="row small" style={{ padding: '6px 14px' }}>
             <span className={`dot ${run.answer.ok ? 'good' : 'bad'}`} />
-            <button className="button bare compact cut grow" style={{ justifyContent: 'flex-start' }} onClick={() => onPick(run)} title={t('tester.again')}>
+            <button
+              className="button bare compact cut grow"
+              style={{ justifyContent: 'flex-start' }}
+              onClick={() => onPick(run)}
+              title={t('tester.again')}
+            >
               <code className="cut">{JSON.stringify(run.args)}</code>
             </button>
             <span className="quiet number">{duration(run.ms)}</span>

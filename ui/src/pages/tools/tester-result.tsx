@@ -6,9 +6,20 @@ import { Card, Empty, Note, Skeleton } from '../../parts/page.tsx';
 import { t } from '../../texts/index.ts';
 
 /** The answer of a try: status, time, size, tokens, whether it fits the output schema, and the value itself. */
-export function TesterResult({ tool, finished, isRunning }: { tool: ToolView; finished: Finished | undefined; isRunning: boolean }) {
+export function TesterResult({
+  tool,
+  finished,
+  isRunning,
+}: {
+  tool: ToolView;
+  finished: Finished | undefined;
+  isRunning: boolean;
+}) {
   return (
-    <Card title={t('tester.answer')} actions={finished && !isRunning ? <Numbers tool={tool} finished={finished} /> : null}>
+    <Card
+      title={t('tester.answer')}
+      actions={finished && !isRunning ? <Numbers tool={tool} finished={finished} /> : null}
+    >
       {isRunning ? <Skeleton rows={4} height={16} /> : null}
       {!isRunning && !finished ? (
         <Empty icon="flask" title={t('tester.emptyTitle')}>
@@ -24,7 +35,9 @@ function Numbers({ tool, finished }: { tool: ToolView; finished: Finished }) {
   const { answer, refusal, ms } = finished;
   return (
     <div className="meter" role="status">
-      <span className={`badge ${answer.ok ? 'good' : 'bad'}`}>{answer.ok ? t('tester.ok') : refusal ? `${refusal.status || ''} ${refusal.code}` : answer.error.code}</span>
+      <span className={`badge ${answer.ok ? 'good' : 'bad'}`}>
+        {answer.ok ? t('tester.ok') : refusal ? `${refusal.status || ''} ${refusal.code}` : answer.error.code}
+      </span>
       <span className="number">{duration(ms)}</span>
       {answer.ok ? (
         <>
@@ -32,7 +45,9 @@ function Numbers({ tool, finished }: { tool: ToolView; finished: Finished }) {
           <span className="number" title={t('tester.tokensHint')}>
             ≈ {t('tester.tokens', { count: count(roughTokens(asText(answer.value))) })}
           </span>
-          <span className={tool.outputSchema ? 'tone-good' : 'faint'}>{tool.outputSchema ? t('tester.fits') : t('tester.noOutputSchema')}</span>
+          <span className={tool.outputSchema ? 'tone-good' : 'faint'}>
+            {tool.outputSchema ? t('tester.fits') : t('tester.noOutputSchema')}
+          </span>
         </>
       ) : answer.error.code === 'output.invalid' ? (
         <span className="tone-bad">{t('tester.fitsNot')}</span>

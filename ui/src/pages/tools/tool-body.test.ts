@@ -21,14 +21,25 @@ describe('what the page makes up', () => {
 
 describe('placeholders', () => {
   const origins = { args: new Set(['city', 'list']), secrets: new Set(['KEY', 'city']) };
-  const found = (text: string) => piecesOf(text, origins).flatMap(({ name, origin }) => (origin ? [[name, origin]] : []));
+  const found = (text: string) =>
+    piecesOf(text, origins).flatMap(({ name, origin }) => (origin ? [[name, origin]] : []));
   test('come from arguments first, then from secrets, else from nowhere', () => {
-    assert.deepEqual(found('${city}/${list[1].a}?k=${KEY}&x=${nope}'), [['city', 'argument'], ['list[1].a', 'argument'], ['KEY', 'secret'], ['nope', 'unknown']]);
+    assert.deepEqual(found('${city}/${list[1].a}?k=${KEY}&x=${nope}'), [
+      ['city', 'argument'],
+      ['list[1].a', 'argument'],
+      ['KEY', 'secret'],
+      ['nope', 'unknown'],
+    ]);
   });
   test('are not where a dollar is doubled', () => assert.deepEqual(found('$${city} ${city}'), [['city', 'argument']]));
   test('leave the text as it is typed', () => {
     const text = 'a ${city} $${x} ${';
-    assert.equal(piecesOf(text, origins).map((piece) => piece.text).join(''), text);
+    assert.equal(
+      piecesOf(text, origins)
+        .map((piece) => piece.text)
+        .join(''),
+      text,
+    );
   });
 });
 

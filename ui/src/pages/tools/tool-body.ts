@@ -1,6 +1,20 @@
 import type { ToolBody, ToolView } from '../../api/shapes.ts';
 
-const fields = ['displayName', 'description', 'tags', 'isEnabled', 'type', 'argSchema', 'outputSchema', 'functionImpl', 'goImpl', 'httpImpl', 'scriptImpl', 'access', 'limits'] as const;
+const fields = [
+  'displayName',
+  'description',
+  'tags',
+  'isEnabled',
+  'type',
+  'argSchema',
+  'outputSchema',
+  'functionImpl',
+  'goImpl',
+  'httpImpl',
+  'scriptImpl',
+  'access',
+  'limits',
+] as const;
 
 /** What a person may PUT of a tool: the part that makes the same tool again. */
 export function bodyOf(tool: ToolView): ToolBody {
@@ -27,4 +41,12 @@ export function newBundleId(now = Date.now()): string {
 
 /** A name as a slug may be written: letters, digits and dashes of any script. */
 export const slugOf = (name: string): string =>
-  [...name.normalize('NFC').toLowerCase().replace(/[^\p{L}\p{Nd}]+/gu, '-').replace(/^-+|-+$/g, '')].slice(0, 64).join('');
+  [
+    ...name
+      .normalize('NFC')
+      .toLowerCase()
+      .replace(/[^\p{L}\p{Nd}]+/gu, '-')
+      .replace(/^-+|-+$/g, ''),
+  ]
+    .slice(0, 64)
+    .join('');

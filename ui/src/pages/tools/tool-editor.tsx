@@ -25,7 +25,11 @@ export function NewToolPage() {
 }
 
 export function EditToolPage() {
-  const { bundleID, slug, version } = useParams({ strict: false }) as { bundleID: string; slug: string; version: string };
+  const { bundleID, slug, version } = useParams({ strict: false }) as {
+    bundleID: string;
+    slug: string;
+    version: string;
+  };
   const tool = useQuery(oneTool(bundleID, slug, version));
   if (!tool.data)
     return (
@@ -33,7 +37,14 @@ export function EditToolPage() {
         <Card isPlain>{tool.isError ? <Trouble error={tool.error} /> : <Skeleton rows={6} />}</Card>
       </Page>
     );
-  return <ToolEditor bundleID={bundleID} name={`tool.${tool.data.id}`} first={draftFrom(tool.data, nextVersion(version))} before={tool.data} />;
+  return (
+    <ToolEditor
+      bundleID={bundleID}
+      name={`tool.${tool.data.id}`}
+      first={draftFrom(tool.data, nextVersion(version))}
+      before={tool.data}
+    />
+  );
 }
 
 interface EditorProps {
@@ -66,7 +77,10 @@ function ToolEditor({ bundleID, name, first, before }: EditorProps) {
       draft.clear(first);
       refresh();
       toast(t('tool.saved', { name: stored.displayName, version: stored.version }), { tone: 'good' });
-      void navigate({ to: '/tools/$bundleID/$slug/$version', params: { bundleID, slug: stored.slug, version: stored.version } });
+      void navigate({
+        to: '/tools/$bundleID/$slug/$version',
+        params: { bundleID, slug: stored.slug, version: stored.version },
+      });
     } catch (problem) {
       setError(problem);
     }
@@ -100,14 +114,61 @@ function ToolEditor({ bundleID, name, first, before }: EditorProps) {
       <form className="stack loose" onSubmit={save} noValidate>
         <Card title={t('tool.basics')}>
           <div className="grid-3">
-            <TextField label={t('tool.name')} value={value.displayName} required problem={problemAt(details, '/displayName')} onText={(displayName) => set({ displayName })} />
-            <TextField label={t('tool.slug')} hint={t('tool.slugHint')} className="mono" value={value.slug} placeholder={slugOf(value.displayName)} disabled={before !== undefined} problem={problemAt(details, '/slug')} onText={(slug) => set({ slug })} />
-            <TextField label={t('tool.version')} className="mono" value={value.version} required problem={problemAt(details, '/version')} onText={(version) => set({ version })} />
+            <TextField
+              label={t('tool.name')}
+              value={value.displayName}
+              required
+              problem={problemAt(details, '/displayName')}
+              onText={(displayName) => set({ displayName })}
+            />
+            <TextField
+              label={t('tool.slug')}
+              hint={t('tool.slugHint')}
+              className="mono"
+              value={value.slug}
+              placeholder={slugOf(value.displayName)}
+              disabled={before !== undefined}
+              problem={problemAt(details, '/slug')}
+              onText={(slug) => set({ slug })}
+            />
+            <TextField
+              label={t('tool.version')}
+              className="mono"
+              value={value.version}
+              required
+              problem={problemAt(details, '/version')}
+              onText={(version) => set({ version })}
+            />
           </div>
-          <AreaField label={t('common.description')} hint={t('tool.descriptionHint')} value={value.description} rows={2} problem={problemAt(details, '/description')} onText={(description) => set({ description })} />
+          <AreaField
+            label={t('common.description')}
+            hint={t('tool.descriptionHint')}
+            value={value.description}
+            rows={2}
+            problem={problemAt(details, '/description')}
+            onText={(description) => set({ description })}
+          />
           <div className="grid-2">
-            <TextField label={t('tool.tags')} hint={t('tool.tagsHint')} value={value.tags} problem={problemAt(details, '/tags')} onText={(tags) => set({ tags })} />
-            <SelectField label={t('tool.access')} hint={t('tool.accessHint')} value={value.access} problem={problemAt(details, '/access')} options={[['', t('tool.accessDefault')], ['read', 'read'], ['write', 'write'], ['admin', 'admin']]} onText={(access) => set({ access })} />
+            <TextField
+              label={t('tool.tags')}
+              hint={t('tool.tagsHint')}
+              value={value.tags}
+              problem={problemAt(details, '/tags')}
+              onText={(tags) => set({ tags })}
+            />
+            <SelectField
+              label={t('tool.access')}
+              hint={t('tool.accessHint')}
+              value={value.access}
+              problem={problemAt(details, '/access')}
+              options={[
+                ['', t('tool.accessDefault')],
+                ['read', 'read'],
+                ['write', 'write'],
+                ['admin', 'admin'],
+              ]}
+              onText={(access) => set({ access })}
+            />
           </div>
         </Card>
         <Card
@@ -125,19 +186,49 @@ function ToolEditor({ bundleID, name, first, before }: EditorProps) {
             />
           }
         >
-          {value.type === 'http' ? <HttpForm http={value.http} origins={origins} details={details} onChange={(change) => set({ http: { ...value.http, ...change } })} /> : null}
-          {value.type === 'function' ? <FunctionForm func={value.func} details={details} onChange={(func) => set({ func })} /> : null}
-          {value.type === 'script' ? <ScriptForm code={value.code} details={details} onChange={(code) => set({ code })} /> : null}
+          {value.type === 'http' ? (
+            <HttpForm
+              http={value.http}
+              origins={origins}
+              details={details}
+              onChange={(change) => set({ http: { ...value.http, ...change } })}
+            />
+          ) : null}
+          {value.type === 'function' ? (
+            <FunctionForm func={value.func} details={details} onChange={(func) => set({ func })} />
+          ) : null}
+          {value.type === 'script' ? (
+            <ScriptForm code={value.code} details={details} onChange={(code) => set({ code })} />
+          ) : null}
         </Card>
         <Card title={t('tool.schemas')}>
           <p className="small quiet">{t('tool.schemasAbout')}</p>
-          <SchemaPart label={t('tool.argSchema')} path="/argSchema" value={value.argSchema} details={details} onChange={(argSchema) => set({ argSchema })} />
-          <SchemaPart label={t('tool.outputSchema')} path="/outputSchema" value={value.outputSchema} details={details} onChange={(outputSchema) => set({ outputSchema })} />
+          <SchemaPart
+            label={t('tool.argSchema')}
+            path="/argSchema"
+            value={value.argSchema}
+            details={details}
+            onChange={(argSchema) => set({ argSchema })}
+          />
+          <SchemaPart
+            label={t('tool.outputSchema')}
+            path="/outputSchema"
+            value={value.outputSchema}
+            details={details}
+            onChange={(outputSchema) => set({ outputSchema })}
+          />
           <details className="fold">
             <summary>{t('tool.limits')}</summary>
             <div className="grid-3" style={{ paddingTop: 10 }}>
               {limitNames.map((limit) => (
-                <TextField key={limit} label={t(`limit.${limit}`)} inputMode="numeric" value={value.limits[limit] ?? ''} problem={problemAt(details, `/limits/${limit}`)} onText={(text) => set({ limits: { ...value.limits, [limit]: text } })} />
+                <TextField
+                  key={limit}
+                  label={t(`limit.${limit}`)}
+                  inputMode="numeric"
+                  value={value.limits[limit] ?? ''}
+                  problem={problemAt(details, `/limits/${limit}`)}
+                  onText={(text) => set({ limits: { ...value.limits, [limit]: text } })}
+                />
               ))}
             </div>
           </details>
@@ -171,9 +262,24 @@ function useOrigins(argSchema: string): Origins {
   }, [argSchema, secrets.data]);
 }
 
-function SchemaPart({ label, path, value, details, onChange }: { label: string; path: string; value: string; details: Detail[]; onChange(text: string): void }) {
+function SchemaPart({
+  label,
+  path,
+  value,
+  details,
+  onChange,
+}: {
+  label: string;
+  path: string;
+  value: string;
+  details: Detail[];
+  onChange(text: string): void;
+}) {
   const refused = useMemo(
-    () => details.filter((each) => each.path === path || each.path.startsWith(`${path}/`)).map((each) => ({ ...each, path: each.path.slice(path.length) })),
+    () =>
+      details
+        .filter((each) => each.path === path || each.path.startsWith(`${path}/`))
+        .map((each) => ({ ...each, path: each.path.slice(path.length) })),
     [details, path],
   );
   return (
@@ -193,10 +299,21 @@ function SchemaPart({ label, path, value, details, onChange }: { label: string; 
 
 function FunctionForm({ func, details, onChange }: { func: string; details: Detail[]; onChange(func: string): void }) {
   const tools = useQuery(enabledTools());
-  const names = [...new Set((tools.data ?? []).flatMap((tool) => (tool.functionImpl ? [tool.functionImpl.func] : [])))].sort();
+  const names = [
+    ...new Set((tools.data ?? []).flatMap((tool) => (tool.functionImpl ? [tool.functionImpl.func] : []))),
+  ].sort();
   return (
     <>
-      <TextField label={t('function.name')} hint={t('function.hint')} className="mono" list="known-functions" value={func} required problem={problemAt(details, '/functionImpl')} onText={onChange} />
+      <TextField
+        label={t('function.name')}
+        hint={t('function.hint')}
+        className="mono"
+        list="known-functions"
+        value={func}
+        required
+        problem={problemAt(details, '/functionImpl')}
+        onText={onChange}
+      />
       <datalist id="known-functions">
         {names.map((name) => (
           <option key={name} value={name} />
@@ -211,8 +328,19 @@ function ScriptForm({ code, details, onChange }: { code: string; details: Detail
   return (
     <div className="field">
       <span className="label">{t('script.code')}</span>
-      <Editor label={t('script.code')} language="python" value={code} onChange={onChange} minHeight={180} hasProblem={problem !== undefined} />
-      {problem ? <span className="problem" role="alert">{problem}</span> : null}
+      <Editor
+        label={t('script.code')}
+        language="python"
+        value={code}
+        onChange={onChange}
+        minHeight={180}
+        hasProblem={problem !== undefined}
+      />
+      {problem ? (
+        <span className="problem" role="alert">
+          {problem}
+        </span>
+      ) : null}
       <span className="hint small quiet">{t('script.hint')}</span>
     </div>
   );
@@ -229,7 +357,13 @@ function Changes({ before, draft }: { before: ToolView; draft: ToolDraft }) {
   const old = JSON.stringify({ ...bodyOf(before), isEnabled: draft.isEnabled }, null, 2);
   return (
     <Card title={t('tool.changes', { version: before.version })}>
-      {after === undefined ? <p className="quiet small">{t('tool.changesLater')}</p> : after === old ? <p className="quiet small">{t('tool.changesNone')}</p> : <Diff before={old} after={after} label={t('tool.changes', { version: before.version })} />}
+      {after === undefined ? (
+        <p className="quiet small">{t('tool.changesLater')}</p>
+      ) : after === old ? (
+        <p className="quiet small">{t('tool.changesNone')}</p>
+      ) : (
+        <Diff before={old} after={after} label={t('tool.changes', { version: before.version })} />
+      )}
     </Card>
   );
 }

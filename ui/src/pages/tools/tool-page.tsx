@@ -22,12 +22,18 @@ import { TypeBadge, UsageLine } from './tool-rows.tsx';
 import { Versions } from './versions.tsx';
 
 export function ToolPage() {
-  const { bundleID, slug, version } = useParams({ strict: false }) as { bundleID: string; slug: string; version: string };
+  const { bundleID, slug, version } = useParams({ strict: false }) as {
+    bundleID: string;
+    slug: string;
+    version: string;
+  };
   const tool = useQuery(oneTool(bundleID, slug, version));
   if (tool.data) return <OneTool key={tool.data.id} tool={tool.data} />;
   return (
     <Page title={slug} crumbs={<Link to="/tools">{t('nav.tools')}</Link>}>
-      <Card isPlain>{tool.isError ? <Trouble error={tool.error} retry={() => void tool.refetch()} /> : <Skeleton rows={6} />}</Card>
+      <Card isPlain>
+        {tool.isError ? <Trouble error={tool.error} retry={() => void tool.refetch()} /> : <Skeleton rows={6} />}
+      </Card>
     </Page>
   );
 }
@@ -79,11 +85,16 @@ function OneTool({ tool }: { tool: ToolView }) {
           </span>
           {isOwn ? (
             <>
-              <button className="button" onClick={() => void navigate({ to: '/tools/$bundleID/$slug/$version/edit', params })}>
+              <button
+                className="button"
+                onClick={() => void navigate({ to: '/tools/$bundleID/$slug/$version/edit', params })}
+              >
                 <Icon name="edit" size={14} />
                 {t('tool.edit')}
               </button>
-              <Menu entries={[{ label: t('tool.delete'), icon: 'trash', isDanger: true, run: () => setDeleting(true) }]} />
+              <Menu
+                entries={[{ label: t('tool.delete'), icon: 'trash', isDanger: true, run: () => setDeleting(true) }]}
+              />
             </>
           ) : null}
         </>
@@ -173,11 +184,19 @@ function DeleteTool({ tool, onClose }: { tool: ToolView; onClose(): void }) {
     refresh();
     void navigate({ to: '/tools/$bundleID', params: { bundleID: tool.bundleID } });
     toast(t('tool.deleted', { name: `${tool.displayName} ${tool.version}` }), {
-      action: { label: t('common.undo'), run: () => void request('PUT', path, { body: bodyOf(tool) }).then(refresh, toastError) },
+      action: {
+        label: t('common.undo'),
+        run: () => void request('PUT', path, { body: bodyOf(tool) }).then(refresh, toastError),
+      },
     });
   };
   return (
-    <Confirm title={t('tool.deleteTitle', { name: tool.displayName, version: tool.version })} action={t('tool.delete')} run={run} onClose={onClose}>
+    <Confirm
+      title={t('tool.deleteTitle', { name: tool.displayName, version: tool.version })}
+      action={t('tool.delete')}
+      run={run}
+      onClose={onClose}
+    >
       <p>{t('tool.deleteAbout', { name: tool.name, calls: tn('tools.calls', tool.usage.callCount) })}</p>
     </Confirm>
   );

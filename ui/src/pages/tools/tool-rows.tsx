@@ -13,7 +13,15 @@ export function TypeBadge({ type }: { type: string }) {
 }
 
 /** Tools as a list: name, version, type, tags, usage, switch, and why one is off. */
-export function ToolRows({ tools, showBundle, isBundleOn }: { tools: ToolView[]; showBundle?: boolean; isBundleOn?: boolean }) {
+export function ToolRows({
+  tools,
+  showBundle,
+  isBundleOn,
+}: {
+  tools: ToolView[];
+  showBundle?: boolean;
+  isBundleOn?: boolean;
+}) {
   return (
     <ul className="rows">
       {tools.map((tool) => (
@@ -65,7 +73,10 @@ export function UsageLine({ tool }: { tool: ToolView }) {
   const { callCount, lastCalledAt, failureCount, p50Ms } = tool.usage;
   if (!callCount) return <span className="tiny faint">{t('tools.neverCalled')}</span>;
   return (
-    <span className="tiny quiet number end" title={failureCount ? t('tools.failures', { count: count(failureCount) }) : undefined}>
+    <span
+      className="tiny quiet number end"
+      title={failureCount ? t('tools.failures', { count: count(failureCount) }) : undefined}
+    >
       {tn('tools.calls', callCount)}
       {failureCount ? <span className="tone-bad"> · {t('tools.failures', { count: count(failureCount) })}</span> : null}
       {p50Ms === undefined ? '' : ` · ${duration(p50Ms)}`} · <When at={lastCalledAt} />

@@ -13,7 +13,12 @@ export async function toolsOf(bundleID: string): Promise<ToolView[]> {
   const tools: ToolView[] = [];
   let pageToken: string | undefined;
   do {
-    const search = new URLSearchParams({ includeDisabled: 'true', recommendedPageSize: '256', bundleIDs: bundleID, ...(pageToken ? { pageToken } : {}) });
+    const search = new URLSearchParams({
+      includeDisabled: 'true',
+      recommendedPageSize: '256',
+      bundleIDs: bundleID,
+      ...(pageToken ? { pageToken } : {}),
+    });
     const page = await request<{ tools: ToolView[]; nextPageToken?: string }>('GET', `/tools/tools?${search}`);
     tools.push(...page.tools);
     pageToken = page.nextPageToken;
@@ -30,4 +35,7 @@ export async function exportBundle(bundle: Bundle): Promise<void> {
 
 /** Stores what is in a ZIP file, all or nothing; what exists is skipped or stops it, as `conflict` says. */
 export const importBundles = (file: File, conflict: 'skip' | 'fail'): Promise<ImportReport> =>
-  request<ImportReport>('POST', `/tools/import?conflict=${conflict}`, { body: file, headers: { 'content-type': 'application/zip' } });
+  request<ImportReport>('POST', `/tools/import?conflict=${conflict}`, {
+    body: file,
+    headers: { 'content-type': 'application/zip' },
+  });

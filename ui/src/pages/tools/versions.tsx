@@ -26,7 +26,12 @@ export function Versions({ tool }: { tool: ToolView }) {
   const others = versions.filter((each) => each.id !== tool.id);
   const [otherId, setOtherId] = useState('');
   const other = others.find((each) => each.id === otherId) ?? others[0];
-  if (list.isLoading) return <Card isPlain><Skeleton rows={3} /></Card>;
+  if (list.isLoading)
+    return (
+      <Card isPlain>
+        <Skeleton rows={3} />
+      </Card>
+    );
   return (
     <div className="stack">
       <Card isPlain>
@@ -34,7 +39,11 @@ export function Versions({ tool }: { tool: ToolView }) {
           {versions.map((each) => (
             <li key={each.id} className="item keep">
               <div className="row wrap">
-                <Link className="name" to="/tools/$bundleID/$slug/$version" params={{ bundleID: each.bundleID, slug: each.slug, version: each.version }}>
+                <Link
+                  className="name"
+                  to="/tools/$bundleID/$slug/$version"
+                  params={{ bundleID: each.bundleID, slug: each.slug, version: each.version }}
+                >
                   {each.version}
                 </Link>
                 {each.id === tool.id ? <span className="badge accent">{t('versions.this')}</span> : null}
