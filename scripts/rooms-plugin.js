@@ -24,6 +24,7 @@ const arrows = {
 
 /** The web app takes nothing of the server but types of its schema. */
 function pageRefusal(file, { source, importKind, exportKind }) {
+  if (file.endsWith('.test.ts')) return undefined;
   const target = posix.normalize(posix.join('ui/src', posix.dirname(file), source.value));
   if (!source.value.startsWith('.') || target.startsWith('ui/src/')) return undefined;
   const isType = importKind === 'type' || exportKind === 'type';

@@ -3,7 +3,7 @@ import { own } from '../api/client.ts';
 import { Icon } from '../parts/icon.tsx';
 import { CopyButton } from '../parts/copy.tsx';
 import { Card, Note, Page, Skeleton, Trouble } from '../parts/page.tsx';
-import { t } from '../texts/index.ts';
+import { t, tn } from '../texts/index.ts';
 
 interface Report {
   ok: boolean;
@@ -40,7 +40,7 @@ export function HealthPage() {
         troubles === 0 ? (
           <Note tone="good">{t('health.allGood')}</Note>
         ) : (
-          <Note tone={report.data.ok ? 'warn' : 'bad'}>{t('health.troubles', { count: troubles })}</Note>
+          <Note tone={report.data.ok ? 'warn' : 'bad'}>{tn('health.troubles', troubles)}</Note>
         )
       ) : null}
       <Card isPlain>

@@ -25,10 +25,11 @@ export default function PaletteDialog({ toolsOnly, onPick, onClose }: PalettePro
   const wanted = useDeferredValue(text.trim().replace(/^\+/, ''));
   const found = useInfiniteQuery({ ...toolSearch(wanted, false, shownAtMost), placeholderData: keepPreviousData });
   const known = useQuery({ ...enabledTools(), enabled: wanted === '' });
+  // Until the first answer the usual list stays: an empty one in between would flicker.
   const tools =
-    wanted === ''
-      ? usual(known.data ?? [])
-      : (found.data?.pages.flatMap((page) => page.tools) ?? []).slice(0, shownAtMost);
+    wanted !== '' && found.data
+      ? found.data.pages.flatMap((page) => page.tools).slice(0, shownAtMost)
+      : usual(known.data ?? []);
   const pages = toolsOnly
     ? []
     : places
@@ -36,13 +37,16 @@ export default function PaletteDialog({ toolsOnly, onPick, onClose }: PalettePro
         .filter(([, , label]) => t(label).toLowerCase().includes(wanted.toLowerCase()));
   const isWaiting = wanted === '' ? known.isLoading : found.isFetching && !found.data;
   const navigate = useNavigate();
+  const values = [...tools.map((tool) => tool.id), ...pages.map(([to]) => `page ${to}`)];
+  const [picked, setPicked] = useState('');
+  const selected = values.includes(picked) ? picked : (values[0] ?? '');
   return (
     <Dialog.Root open onOpenChange={(open) => !open && onClose()}>
       <Dialog.Portal>
         <Dialog.Overlay className="veil" />
         <Dialog.Content className="dialog wide palette" aria-describedby={undefined}>
           <Dialog.Title className="only-read">{t('palette.title')}</Dialog.Title>
-          <Command shouldFilter={false} label={t('palette.title')} loop>
+          <Command shouldFilter={false} label={t('palette.title')} loop value={selected} onValueChange={setPicked}>
             <Command.Input
               className="palette-input"
               value={text}

@@ -1,6 +1,8 @@
 import { useMemo, useState } from 'react';
 import { t } from '../texts/index.ts';
+import { BlobParts, partsOf } from './blob-parts.tsx';
 import { bytes } from './numbers.ts';
+import { downloadText } from './output-file.ts';
 import { CopyButton } from './copy.tsx';
 import { Icon } from './icon.tsx';
 
@@ -13,10 +15,12 @@ export const asText = (value: unknown): string =>
 /** A tool's answer as plain text. Only the beginning of a large one is drawn, so that 5 MB do not freeze the page. */
 export function Output({ value, name = 'output' }: { value: unknown; name?: string }) {
   const text = useMemo(() => asText(value), [value]);
+  const parts = useMemo(() => partsOf(value), [value]);
   const [shown, setShown] = useState(shownAtFirst);
   const isCut = text.length > shown;
   return (
     <div className="stack tight">
+      {parts.length > 0 ? <BlobParts parts={parts} /> : null}
       <pre className="out" dir="auto" tabIndex={0} aria-label={t('output.label')}>
         {isCut ? text.slice(0, shown) : text}
       </pre>
@@ -40,18 +44,4 @@ export function Output({ value, name = 'output' }: { value: unknown; name?: stri
       </div>
     </div>
   );
-}
-
-/** Hands a text to the browser as a file. */
-export function downloadText(name: string, text: string, type = 'text/plain'): void {
-  downloadBlob(name, new Blob([text], { type }));
-}
-
-export function downloadBlob(name: string, blob: Blob): void {
-  const address = URL.createObjectURL(blob);
-  const link = document.createElement('a');
-  link.href = address;
-  link.download = name;
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(address), 10_000);
 }

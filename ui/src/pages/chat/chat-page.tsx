@@ -1,23 +1,23 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router';
-import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react';
+import { useEffect, useMemo, useRef, useState } from 'react';
 import { own } from '../../api/client.ts';
-import { allProjects, allSessions, oneSession } from '../../api/queries.ts';
+import { allProjects, oneSession } from '../../api/queries.ts';
 import type { Session } from '../../api/shapes.ts';
 import { usePalette } from '../../palette/palette-host.tsx';
-import { Icon } from '../../parts/icon.tsx';
 import { Menu } from '../../parts/menu.tsx';
-import { count, money } from '../../parts/numbers.ts';
 import { Empty, Note, Skeleton, Trouble, useTitle } from '../../parts/page.tsx';
 import { Prose } from '../../parts/prose.tsx';
 import { StatusBadge } from '../../parts/status-badge.tsx';
 import { toastError } from '../../parts/toasts.tsx';
-import { When } from '../../parts/when.tsx';
 import { t } from '../../texts/index.ts';
+import { UsageText, Plan } from './chat-facts.tsx';
+import { Flow } from './chat-flow.tsx';
+import { ChatList } from './chat-list.tsx';
 import { Composer, type ComposerHandle } from './composer.tsx';
 import { useLocalResults } from './local-results.ts';
 import { ProjectPicker } from './project-picker.tsx';
-import { sendMessage, titleOf } from './send-message.ts';
+import { sendMessage } from './send-message.ts';
 import { isBusy, isOver, type Transcript } from './transcript.ts';
 import { ItemView, LocalCard, Thought } from './transcript-view.tsx';
 import { useSessionStream } from './use-session-stream.ts';
@@ -243,138 +243,5 @@ function Items({
         </div>
       ) : null}
     </>
-  );
-}
-
-/** The scrolling part: stays at the newest unless one has scrolled up, and is where it was after a reload. */
-function Flow({
-  transcript,
-  sessionId,
-  children,
-}: {
-  transcript: Transcript;
-  sessionId: string;
-  children: React.ReactNode;
-}) {
-  const box = useRef<HTMLDivElement>(null);
-  const isAtEnd = useRef(true);
-  const [showJump, setShowJump] = useState(false);
-  const memory = `oubliette.scroll.${sessionId}`;
-  const wanted = useRef<number | undefined>(Number(sessionStorage.getItem(memory)) || undefined);
-  useLayoutEffect(() => {
-    const element = box.current;
-    if (!element) return;
-    if (wanted.current !== undefined && element.scrollHeight - element.clientHeight >= wanted.current) {
-      element.scrollTop = wanted.current;
-      wanted.current = undefined;
-      isAtEnd.current = false;
-    } else if (isAtEnd.current) element.scrollTop = element.scrollHeight;
-  }, [transcript, children]);
-  return (
-    <div
-      className="chat-scroll"
-      ref={box}
-      tabIndex={0}
-      role="log"
-      aria-label={t('chat.conversation')}
-      onScroll={(event) => {
-        const { scrollTop, scrollHeight, clientHeight } = event.currentTarget;
-        isAtEnd.current = scrollHeight - scrollTop - clientHeight < 60;
-        setShowJump(!isAtEnd.current);
-        if (isAtEnd.current) sessionStorage.removeItem(memory);
-        else sessionStorage.setItem(memory, String(Math.round(scrollTop)));
-      }}
-    >
-      <div className="chat-flow">{children}</div>
-      {showJump ? (
-        <div className="jump">
-          <button
-            className="button compact"
-            onClick={() => box.current?.scrollTo({ top: box.current.scrollHeight, behavior: 'smooth' })}
-          >
-            {t('chat.jump')}
-          </button>
-        </div>
-      ) : null}
-    </div>
-  );
-}
-
-function UsageText({ transcript, session }: { transcript: Transcript; session: Session }) {
-  const usage = transcript.usage ?? session.usage;
-  if (!usage || (!usage.input_tokens && !usage.output_tokens)) return null;
-  return (
-    <span className="tiny quiet number">
-      {t('chat.usage', { input: count(usage.input_tokens ?? 0), output: count(usage.output_tokens ?? 0) })}
-      {usage.cost_usd ? ` · ${money(usage.cost_usd)}` : ''}
-    </span>
-  );
-}
-
-function Plan({ transcript }: { transcript: Transcript }) {
-  const done = transcript.plan.filter((entry) => entry.status === 'completed').length;
-  return (
-    <div className="chat-flow" style={{ padding: '8px 20px' }}>
-      <details className="fold" open>
-        <summary>{t('chat.plan', { done, all: transcript.plan.length })}</summary>
-        <ul className="plan inside">
-          {transcript.plan.map((entry, index) => (
-            <li key={index} className={entry.status}>
-              <span aria-hidden="true">
-                {entry.status === 'completed' ? '✓' : entry.status === 'in_progress' ? '▸' : '·'}
-              </span>
-              <span>{entry.content}</span>
-            </li>
-          ))}
-        </ul>
-      </details>
-    </div>
-  );
-}
-
-function ChatList({ projectId }: { projectId: string | undefined }) {
-  const sessions = useQuery({
-    ...allSessions(projectId ? { project_id: projectId } : {}),
-    enabled: projectId !== undefined,
-  });
-  const roots = (sessions.data?.sessions ?? [])
-    .filter((each) => !each.parent_id)
-    .sort((a, b) => b.updated_at.localeCompare(a.updated_at));
-  return (
-    <nav className="chat-list" aria-label={t('chat.conversations')}>
-      <Link
-        className="button"
-        to="/chat"
-        search={projectId ? { project: projectId } : {}}
-        activeOptions={{ exact: true }}
-      >
-        <Icon name="plus" size={14} />
-        {t('chat.new')}
-      </Link>
-      {sessions.isLoading ? <Skeleton rows={4} height={26} /> : null}
-      {sessions.data && roots.length === 0 ? (
-        <p className="small faint" style={{ padding: 8 }}>
-          {t('chat.none')}
-        </p>
-      ) : null}
-      <div className="stack tight chats">
-        {roots.slice(0, 60).map((each) => (
-          <Link
-            key={each.id}
-            to="/chat/$sessionId"
-            params={{ sessionId: each.id }}
-            activeProps={{ 'aria-current': 'page' }}
-          >
-            <span className="row between">
-              <span className="cut small strong">{titleOf(each.id)}</span>
-              <StatusBadge status={each.status} />
-            </span>
-            <span className="tiny faint">
-              <When at={each.updated_at} />
-            </span>
-          </Link>
-        ))}
-      </div>
-    </nav>
   );
 }

@@ -9,7 +9,7 @@ import { Confirm } from '../../parts/confirm.tsx';
 import { SearchField } from '../../parts/fields.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { count, money } from '../../parts/numbers.ts';
-import { downloadText } from '../../parts/output.tsx';
+import { downloadText } from '../../parts/output-file.ts';
 import { Card, Empty, Note, Page, Skeleton, Trouble } from '../../parts/page.tsx';
 import { StatusBadge } from '../../parts/status-badge.tsx';
 import { toastError } from '../../parts/toasts.tsx';

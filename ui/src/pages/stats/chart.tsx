@@ -69,7 +69,7 @@ export default function Chart({ title, series, lines, unit, isBars }: ChartProps
       },
       [
         series.map((point) => new Date(point.at).getTime() / 1000),
-        ...lines.map(([field]) => series.map((point) => Number(point[field] ?? 0))),
+        ...lines.map(([field]) => series.map((point) => (point[field] === null ? null : Number(point[field])))),
       ],
       element,
     );
@@ -94,27 +94,29 @@ export default function Chart({ title, series, lines, unit, isBars }: ChartProps
         ))}
         {point ? <span className="faint">{exactTime(point.at)}</span> : null}
       </figcaption>
-      <table className="only-read">
-        <caption>{title}</caption>
-        <thead>
-          <tr>
-            <th>{t('stats.when')}</th>
-            {lines.map(([field, label]) => (
-              <th key={field}>{label}</th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {series.slice(-60).map((each) => (
-            <tr key={each.at}>
-              <td>{exactTime(each.at)}</td>
-              {lines.map(([field]) => (
-                <td key={field}>{write(Number(each[field] ?? 0))}</td>
+      <div className="only-read">
+        <table>
+          <caption>{title}</caption>
+          <thead>
+            <tr>
+              <th>{t('stats.when')}</th>
+              {lines.map(([field, label]) => (
+                <th key={field}>{label}</th>
               ))}
             </tr>
-          ))}
-        </tbody>
-      </table>
+          </thead>
+          <tbody>
+            {series.slice(-60).map((each) => (
+              <tr key={each.at}>
+                <td>{exactTime(each.at)}</td>
+                {lines.map(([field]) => (
+                  <td key={field}>{write(Number(each[field] ?? 0))}</td>
+                ))}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
     </figure>
   );
 }

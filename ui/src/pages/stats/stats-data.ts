@@ -2,8 +2,9 @@ export interface SeriesPoint {
   at: string;
   calls: number;
   failures: number;
-  p50_ms: number;
-  p95_ms: number;
+  /** Null where nothing was called: a gap, not a zero. */
+  p50_ms: number | null;
+  p95_ms: number | null;
   tokens_saved: number;
   tokens_spent: number;
   result_bytes: number;
@@ -29,6 +30,40 @@ export interface StatsAnswer {
   bucket_ms: number;
   series: SeriesPoint[];
   groups: Group[];
+}
+
+const periodMs = { day: 86_400_000, week: 7 * 86_400_000, month: 30 * 86_400_000 };
+const mostBuckets = 400;
+
+/** The series with its empty stretches filled in, over the whole period, so that charts keep their scale. */
+export function filledSeries(
+  series: SeriesPoint[],
+  bucketMs: number,
+  period: 'day' | 'week' | 'month' | 'all',
+  now = Date.now(),
+): SeriesPoint[] {
+  const slot = (at: number): number => Math.floor(at / bucketMs) * bucketMs;
+  const known = new Map(series.map((point) => [slot(new Date(point.at).getTime()), point]));
+  const last = slot(now);
+  const first =
+    period === 'all' ? Math.min(last - 7 * bucketMs, ...known.keys()) : slot(now - periodMs[period]) + bucketMs;
+  const step = bucketMs * Math.max(1, Math.ceil((last - first) / bucketMs / mostBuckets));
+  if (step > bucketMs) return series;
+  return Array.from({ length: (last - first) / step + 1 }, (_, index) => {
+    const at = first + index * step;
+    return (
+      known.get(at) ?? {
+        at: new Date(at).toISOString(),
+        calls: 0,
+        failures: 0,
+        p50_ms: null,
+        p95_ms: null,
+        tokens_saved: 0,
+        tokens_spent: 0,
+        result_bytes: 0,
+      }
+    );
+  });
 }
 
 /** Rows as CSV with a heading; a cell that a spreadsheet would take for a formula is quoted as text. */

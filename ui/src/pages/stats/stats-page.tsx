@@ -1,14 +1,14 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { lazy, Suspense, useMemo, type ComponentProps } from 'react';
-import { ownQuery } from '../../api/queries.ts';
+import { allProjects, allTokens, ownQuery } from '../../api/queries.ts';
 import { SearchField, Segmented } from '../../parts/fields.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { bytes, count, duration, percent } from '../../parts/numbers.ts';
-import { downloadText } from '../../parts/output.tsx';
+import { downloadText } from '../../parts/output-file.ts';
 import { Card, Empty, Page, Skeleton, Trouble } from '../../parts/page.tsx';
 import { t } from '../../texts/index.ts';
-import { asCsv, type Group, type StatsAnswer } from './stats-data.ts';
+import { asCsv, filledSeries, type Group, type StatsAnswer } from './stats-data.ts';
 
 const Chart = lazy(() => import('./chart.tsx'));
 
@@ -30,9 +30,11 @@ export function StatsPage() {
   });
   const data = stats.data;
   const lines = useMemo(() => chartLines(), []);
-  const groups = (data?.groups ?? []).filter((group) =>
-    group.name.toLowerCase().includes((search.q ?? '').toLowerCase()),
-  );
+  const series = useMemo(() => (data ? filledSeries(data.series, data.bucket_ms, period) : []), [data, period]);
+  const names = useNames(by);
+  const groups = (data?.groups ?? [])
+    .map((group) => ({ ...group, label: names.get(group.name) ?? group.name }))
+    .filter((group) => `${group.label} ${group.name}`.toLowerCase().includes((search.q ?? '').toLowerCase()));
   return (
     <Page
       isWide
@@ -79,10 +81,10 @@ export function StatsPage() {
             </Card>
           ) : (
             <div className="columns">
-              <ChartCard title={t('stats.calls')} series={data.series} lines={lines.calls} isBars />
-              <ChartCard title={t('stats.latency')} series={data.series} lines={lines.latency} unit="ms" />
-              <ChartCard title={t('stats.tokens')} series={data.series} lines={lines.tokens} />
-              <ChartCard title={t('stats.traffic')} series={data.series} lines={lines.traffic} unit="B" />
+              <ChartCard title={t('stats.calls')} series={series} lines={lines.calls} isBars />
+              <ChartCard title={t('stats.latency')} series={series} lines={lines.latency} unit="ms" />
+              <ChartCard title={t('stats.tokens')} series={series} lines={lines.tokens} />
+              <ChartCard title={t('stats.traffic')} series={series} lines={lines.traffic} unit="B" />
             </div>
           )}
           <Card
@@ -126,6 +128,14 @@ export function StatsPage() {
       ) : null}
     </Page>
   );
+}
+
+/** What people call the tokens and projects that the figures know by id. */
+function useNames(by: By): Map<string, string> {
+  const tokens = useQuery({ ...allTokens(), enabled: by === 'token' });
+  const projects = useQuery({ ...allProjects(), enabled: by === 'project' });
+  const rows = by === 'token' ? tokens.data?.tokens : by === 'project' ? projects.data?.projects : [];
+  return new Map((rows ?? []).map((row) => [row.id, `${row.name} (${row.id})`]));
 }
 
 function Tiles({ data }: { data: StatsAnswer }) {
@@ -195,7 +205,7 @@ function GroupTable({ groups, by }: { groups: Group[]; by: By }) {
           {groups.slice(0, 200).map((group) => (
             <tr key={group.name}>
               <td className="words">
-                <code>{group.label ?? group.name}</code>
+                <code>{group.label || t('stats.none')}</code>
               </td>
               <td>
                 <div className="row">

@@ -17,6 +17,7 @@ interface Preview {
 /** The request as it will be sent, secrets masked by the server; filled in again as the arguments change. */
 export function RequestPreview({ tool, args }: { tool: ToolView; args: Record<string, unknown> }) {
   const wanted = useDeferredValue(args);
+  const isReady = requiredOf(tool).every((name) => wanted[name] !== undefined && wanted[name] !== '');
   const preview = useQuery({
     queryKey: ['tools', 'preview', tool.id, wanted],
     queryFn: ({ signal }) =>
@@ -25,13 +26,15 @@ export function RequestPreview({ tool, args }: { tool: ToolView; args: Record<st
         { bundle_id: tool.bundleID, slug: tool.slug, version: tool.version, args: wanted },
         signal,
       ),
+    enabled: isReady,
     retry: false,
     placeholderData: (before) => before,
   });
   return (
     <Card title={t('tester.request')}>
-      {preview.error ? <Note>{messageOf(preview.error)}</Note> : null}
-      {preview.data && !preview.error ? (
+      {isReady ? null : <p className="quiet small">{t('tester.previewLater')}</p>}
+      {isReady && preview.error ? <Note>{messageOf(preview.error)}</Note> : null}
+      {isReady && preview.data && !preview.error ? (
         <pre className="out" tabIndex={0}>
           {written(preview.data)}
         </pre>
@@ -48,6 +51,8 @@ export function RequestPreview({ tool, args }: { tool: ToolView; args: Record<st
     </Card>
   );
 }
+
+const requiredOf = (tool: ToolView): string[] => (tool.argSchema as { required?: string[] }).required ?? [];
 
 function written({ method, url, headers, body }: Preview): string {
   const lines = [`${method} ${url}`, ...Object.entries(headers ?? {}).map(([name, value]) => `${name}: ${value}`)];

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { parseUuid7 } from '../../../../src/schema/ids.ts';
 import { isSlug, isVersion } from '../../../../src/schema/names.ts';
-import { asCsv } from '../stats/stats-data.ts';
+import { asCsv, filledSeries } from '../stats/stats-data.ts';
 import { pythonValue } from './copy-as.ts';
 import { piecesOf } from './placeholders.ts';
 import { newBundleId, nextVersion, slugOf } from './tool-body.ts';
@@ -49,4 +49,25 @@ test('a JSON value is written as Python writes it', () => {
 
 test('CSV cells cannot become formulas', () => {
   assert.equal(asCsv([{ name: '=1+1', value: 'a,"b"' }]), 'name,value\r\n\'=1+1,"a,""b"""');
+});
+
+test('a chart covers its whole period, with gaps where nothing was called', () => {
+  const now = Date.parse('2026-11-15T10:30:00Z');
+  const point = {
+    at: '2026-11-15T09:00:00.000Z',
+    calls: 2,
+    failures: 0,
+    p50_ms: 5,
+    p95_ms: 9,
+    tokens_saved: 0,
+    tokens_spent: 0,
+    result_bytes: 1,
+  };
+  const day = filledSeries([point], 3_600_000, 'day', now);
+  assert.equal(day.length, 24);
+  assert.deepEqual(
+    day.filter((each) => each.calls > 0),
+    [point],
+  );
+  assert.equal(day.at(-1)?.p50_ms, null);
 });

@@ -1,6 +1,6 @@
 import { refusal, request, send } from '../../api/client.ts';
 import type { Bundle, ToolView } from '../../api/shapes.ts';
-import { downloadBlob } from '../../parts/output.tsx';
+import { downloadBlob } from '../../parts/output-file.ts';
 
 export interface ImportReport {
   bundles: { created: number; skipped: number };

@@ -1,0 +1,57 @@
+import { useLayoutEffect, useRef, useState, type ReactNode } from 'react';
+import { t } from '../../texts/index.ts';
+import type { Transcript } from './transcript.ts';
+
+/** The scrolling part: stays at the newest unless one has scrolled up, and is where it was after a reload. */
+export function Flow({
+  transcript,
+  sessionId,
+  children,
+}: {
+  transcript: Transcript;
+  sessionId: string;
+  children: ReactNode;
+}) {
+  const box = useRef<HTMLDivElement>(null);
+  const isAtEnd = useRef(true);
+  const [showJump, setShowJump] = useState(false);
+  const memory = `oubliette.scroll.${sessionId}`;
+  const wanted = useRef<number | undefined>(Number(sessionStorage.getItem(memory)) || undefined);
+  useLayoutEffect(() => {
+    const element = box.current;
+    if (!element) return;
+    if (wanted.current !== undefined && element.scrollHeight - element.clientHeight >= wanted.current) {
+      element.scrollTop = wanted.current;
+      wanted.current = undefined;
+      isAtEnd.current = false;
+    } else if (isAtEnd.current) element.scrollTop = element.scrollHeight;
+  }, [transcript, children]);
+  return (
+    <div
+      className="chat-scroll"
+      ref={box}
+      tabIndex={0}
+      role="log"
+      aria-label={t('chat.conversation')}
+      onScroll={(event) => {
+        const { scrollTop, scrollHeight, clientHeight } = event.currentTarget;
+        isAtEnd.current = scrollHeight - scrollTop - clientHeight < 60;
+        setShowJump(!isAtEnd.current);
+        if (isAtEnd.current) sessionStorage.removeItem(memory);
+        else sessionStorage.setItem(memory, String(Math.round(scrollTop)));
+      }}
+    >
+      <div className="chat-flow">{children}</div>
+      {showJump ? (
+        <div className="jump">
+          <button
+            className="button compact"
+            onClick={() => box.current?.scrollTo({ top: box.current.scrollHeight, behavior: 'smooth' })}
+          >
+            {t('chat.jump')}
+          </button>
+        </div>
+      ) : null}
+    </div>
+  );
+}
