@@ -58,13 +58,18 @@ export const allBundles = () =>
     },
   });
 
-export const toolsPaged = (filter: { bundleIDs?: string; tags?: string }) =>
+export const toolsPaged = (filter: { bundleIDs?: string; tags?: string }, includeDisabled = true) =>
   infiniteQueryOptions({
-    queryKey: ['tools', 'paged', filter],
+    queryKey: ['tools', 'paged', filter, includeDisabled],
     queryFn: ({ pageParam, signal }) =>
       request<Page & { tools: ToolView[] }>(
         'GET',
-        listed('/tools/tools', { ...filter, includeDisabled: true, recommendedPageSize: 50, pageToken: pageParam }),
+        listed('/tools/tools', {
+          ...filter,
+          includeDisabled,
+          recommendedPageSize: includeDisabled ? 50 : 100,
+          pageToken: pageParam,
+        }),
         { signal },
       ),
     initialPageParam: '',

@@ -1,8 +1,10 @@
 // Answers of the server's own tools as this page reads them. Catalog shapes come from the server's schema room.
-import type { Bundle } from '../../../src/schema/bundle.ts';
+import type { Bundle as StoredBundle } from '../../../src/schema/bundle.ts';
 import type { ToolBody, ToolView } from '../../../src/schema/tool.ts';
 
-export type { Bundle, ToolBody, ToolView };
+export type { ToolBody, ToolView };
+
+export type Bundle = StoredBundle & { toolCount?: number };
 export type { HttpAuth, HttpImpl } from '../../../src/schema/tool.ts';
 
 export type JsonSchema = object | boolean;

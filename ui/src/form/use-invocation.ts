@@ -45,7 +45,7 @@ export function useInvocation(tool: Pick<ToolView, 'bundleID' | 'slug' | 'versio
         answer,
         bytes: answer.ok ? sizeOf(answer.value) : 0,
       };
-      noteRecent(tool.id);
+      noteRecent(tool);
     } catch (error) {
       const code =
         error instanceof ApiError ? error.code : controller.signal.aborted ? 'tool.cancelled' : 'request.failed';
@@ -72,9 +72,15 @@ export function useInvocation(tool: Pick<ToolView, 'bundleID' | 'slug' | 'versio
 export const problemsOf = (error: ApiError): Problems =>
   Object.fromEntries(error.details.map(({ path, message }) => [path.replace(/^\/args(?=\/|$)/, ''), message]));
 
-export const recentTools = (): string[] => recall<string[]>('recent-tools') ?? [];
-const noteRecent = (id: string): void =>
-  remember('recent-tools', [id, ...recentTools().filter((each) => each !== id)].slice(0, 12));
+export type ToolKey = Pick<ToolView, 'bundleID' | 'slug' | 'version'>;
+
+/** What this person ran last, newest first. */
+export const recentTools = (): ToolKey[] => recall<ToolKey[]>('recent') ?? [];
+
+function noteRecent({ bundleID, slug, version }: ToolKey): void {
+  const others = recentTools().filter((each) => each.bundleID !== bundleID || each.slug !== slug);
+  remember('recent', [{ bundleID, slug, version }, ...others].slice(0, 8));
+}
 
 const sizeOf = (value: unknown): number =>
   new Blob([typeof value === 'string' ? value : (JSON.stringify(value) ?? '')]).size;

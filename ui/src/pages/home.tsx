@@ -1,9 +1,10 @@
-import { useQuery } from '@tanstack/react-query';
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { own, request } from '../api/client.ts';
-import { allBundles, allProjects, allSessions, enabledTools, queries } from '../api/queries.ts';
-import type { Project, ToolView } from '../api/shapes.ts';
+import { isHousekeeping } from '../api/own-bundles.ts';
+import { allBundles, allProjects, allSessions, ownQuery, queries, toolSearch } from '../api/queries.ts';
+import type { Project } from '../api/shapes.ts';
 import { Icon } from '../parts/icon.tsx';
 import { count } from '../parts/numbers.ts';
 import { Card, Note, Page, Skeleton } from '../parts/page.tsx';
@@ -19,11 +20,10 @@ export function HomePage() {
   const bundles = useQuery(allBundles());
   const projects = useQuery({ ...allProjects(), retry: false });
   const sessions = useQuery({ ...allSessions(), retry: false });
-  const tools = useQuery(enabledTools());
+  const calls = useQuery({ ...ownQuery<{ calls: CallRow[] }>('stats_calls', { limit: 200 }), retry: false });
   const own = (bundles.data ?? []).filter((each) => each.kind === 'stored');
-  const called = (tools.data ?? [])
-    .filter((tool) => tool.usage.callCount > 0)
-    .sort((a, b) => (b.usage.lastCalledAt ?? '').localeCompare(a.usage.lastCalledAt ?? ''));
+  const called = lastCalls(calls.data?.calls ?? []);
+  const toolCount = (bundles.data ?? []).reduce((sum, each) => sum + (each.isEnabled ? (each.toolCount ?? 0) : 0), 0);
   const recent = [...(sessions.data?.sessions ?? [])]
     .sort((a, b) => b.updated_at.localeCompare(a.updated_at))
     .slice(0, 5);
@@ -35,7 +35,7 @@ export function HomePage() {
     >
       {bundles.isError ? <Note tone="bad">{String(bundles.error.message)}</Note> : null}
       <div className="tiles">
-        <Tile value={tools.data && count(tools.data.length)} what={t('home.tools')} to="/tools" />
+        <Tile value={bundles.data && count(toolCount)} what={t('home.tools')} to="/tools" />
         <Tile value={bundles.data && count(bundles.data.length)} what={t('home.bundles')} to="/tools" />
         <Tile value={projects.data && count(projects.data.projects.length)} what={t('home.projects')} to="/chat" />
         <Tile
@@ -50,31 +50,33 @@ export function HomePage() {
       <section className="stack">
         <h2>{isFresh ? t('home.three') : t('home.start')}</h2>
         <div className="steps">
-          <TryStep isDone={called.length > 0} tools={tools.data} />
+          <TryStep isDone={called.length > 0} />
           <MakeStep isDone={own.length > 0} />
           <TalkStep isDone={recent.length > 0} project={projects.data?.projects[0]} />
         </div>
       </section>
       <div className="columns">
         <Card title={t('home.recentTools')} isPlain>
-          {tools.isLoading ? <Skeleton rows={3} /> : null}
-          {tools.data && called.length === 0 ? <p className="card-body quiet">{t('home.noCalls')}</p> : null}
+          {calls.isLoading ? <Skeleton rows={3} /> : null}
+          {!calls.isLoading && called.length === 0 ? <p className="card-body quiet">{t('home.noCalls')}</p> : null}
           <ul className="rows">
-            {called.slice(0, 5).map((tool) => (
-              <li key={tool.id} className="item keep">
+            {called.slice(0, 5).map((call) => (
+              <li key={call.tool} className="item keep">
                 <div className="main">
                   <Link
                     className="name cut"
-                    to="/tools/$bundleID/$slug/$version"
-                    params={{ bundleID: tool.bundleID, slug: tool.slug, version: tool.version }}
+                    to="/tools"
+                    search={{ q: call.tool.replace(/^[^_]*_/, '').replaceAll('_', '-') }}
                   >
-                    {tool.displayName}
+                    {call.tool}
                   </Link>
-                  <code className="tiny faint">{tool.name}</code>
                 </div>
-                <span className="tiny quiet">
-                  <When at={tool.usage.lastCalledAt} />
-                </span>
+                <div className="side-info">
+                  <span className={`dot ${call.outcome === 'ok' ? 'good' : 'bad'}`} title={call.outcome} />
+                  <span className="tiny quiet">
+                    <When at={call.at} />
+                  </span>
+                </div>
               </li>
             ))}
           </ul>
@@ -153,9 +155,11 @@ function Step({ number, isDone, title, about, action, isBusy, run }: StepProps) 
   );
 }
 
-function TryStep({ isDone, tools }: { isDone: boolean; tools: ToolView[] | undefined }) {
+function TryStep({ isDone }: { isDone: boolean }) {
   const navigate = useNavigate();
-  const tool = tools?.find((each) => each.name === 'demo_foo') ?? tools?.[0];
+  const found = useInfiniteQuery(toolSearch('foo', false, 5));
+  const tools = found.data?.pages[0]?.tools ?? [];
+  const tool = tools.find((each) => each.name === 'demo_foo') ?? tools[0];
   return (
     <Step
       number={1}
@@ -173,6 +177,20 @@ function TryStep({ isDone, tools }: { isDone: boolean; tools: ToolView[] | undef
       }
     />
   );
+}
+
+interface CallRow {
+  tool: string;
+  at: string;
+  outcome: string;
+}
+
+/** The newest call of each tool that people use. */
+function lastCalls(calls: CallRow[]): CallRow[] {
+  const newest = new Map<string, CallRow>();
+  for (const call of calls)
+    if (!isHousekeeping(call.tool.split('_')[0] ?? '') && !newest.has(call.tool)) newest.set(call.tool, call);
+  return [...newest.values()];
 }
 
 /** Makes a bundle with a draft of a script tool in it: no key and no network needed. */

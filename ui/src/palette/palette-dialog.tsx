@@ -1,9 +1,10 @@
-import { keepPreviousData, useInfiniteQuery, useQuery } from '@tanstack/react-query';
+import { keepPreviousData, useInfiniteQuery, useQueries } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { Command } from 'cmdk';
 import { Dialog } from 'radix-ui';
 import { useDeferredValue, useState } from 'react';
-import { enabledTools, toolSearch } from '../api/queries.ts';
+import { isHousekeeping } from '../api/own-bundles.ts';
+import { oneTool, toolSearch, toolsPaged } from '../api/queries.ts';
 import type { ToolView } from '../api/shapes.ts';
 import { recentTools } from '../form/use-invocation.ts';
 import { Icon } from '../parts/icon.tsx';
@@ -24,12 +25,17 @@ export default function PaletteDialog({ toolsOnly, onPick, onClose }: PalettePro
   const [text, setText] = useState('');
   const wanted = useDeferredValue(text.trim().replace(/^\+/, ''));
   const found = useInfiniteQuery({ ...toolSearch(wanted, false, shownAtMost), placeholderData: keepPreviousData });
-  const known = useQuery({ ...enabledTools(), enabled: wanted === '' });
+  const known = useInfiniteQuery({ ...toolsPaged({}, false), enabled: wanted === '' });
+  const [recent] = useState(recentTools);
+  const used = useQueries({ queries: recent.map((key) => oneTool(key.bundleID, key.slug, key.version)) });
   // Until the first answer the usual list stays: an empty one in between would flicker.
   const tools =
     wanted !== '' && found.data
       ? found.data.pages.flatMap((page) => page.tools).slice(0, shownAtMost)
-      : usual(known.data ?? []);
+      : usual(
+          used.flatMap(({ data }) => (data?.isEnabled ? [data] : [])),
+          known.data?.pages[0]?.tools ?? [],
+        );
   const pages = toolsOnly
     ? []
     : places
@@ -121,19 +127,16 @@ function ToolLine({ tool }: { tool: ToolView }) {
   );
 }
 
-/** What this person used last comes first, then what anyone used last. */
-function usual(tools: ToolView[]): ToolView[] {
-  const recent = recentTools();
-  const rank = (tool: ToolView): number => {
-    const at = recent.indexOf(tool.id);
-    return at < 0 ? recent.length : at;
-  };
-  return [...tools]
+/** What this person used last comes first, then what anyone used last; the server's own tools come at the end. */
+function usual(recent: ToolView[], others: ToolView[]): ToolView[] {
+  const known = new Set(recent.map((tool) => tool.id));
+  const rest = others
+    .filter((tool) => !known.has(tool.id))
     .sort(
       (a, b) =>
-        rank(a) - rank(b) ||
+        Number(isHousekeeping(a.bundleSlug)) - Number(isHousekeeping(b.bundleSlug)) ||
         (b.usage.lastCalledAt ?? '').localeCompare(a.usage.lastCalledAt ?? '') ||
         a.name.localeCompare(b.name),
-    )
-    .slice(0, shownAtMost);
+    );
+  return [...recent, ...rest].slice(0, shownAtMost);
 }

@@ -69,7 +69,7 @@ export const englishWork = {
   'home.about': 'What is here and what happened last.',
   'home.three': 'Three things to do, each in a minute, without any key',
   'home.start': 'Start something',
-  'home.tools': 'tools switched on',
+  'home.tools': 'tools',
   'home.bundles': 'bundles',
   'home.projects': 'projects',
   'home.live': 'live sessions',

@@ -71,7 +71,7 @@ export const germanWork: Record<keyof typeof englishWork, string> = {
   'home.about': 'Was es gibt und was zuletzt geschah.',
   'home.three': 'Drei Dinge zum Anfangen, je eine Minute, ohne Schlüssel',
   'home.start': 'Etwas anfangen',
-  'home.tools': 'Werkzeuge an',
+  'home.tools': 'Werkzeuge',
   'home.bundles': 'Bündel',
   'home.projects': 'Projekte',
   'home.live': 'laufende Sitzungen',

@@ -3,7 +3,7 @@ import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
 import { bytes, count, duration } from '../../parts/numbers.ts';
 import { exactTime } from '../../parts/when.tsx';
-import { t } from '../../texts/index.ts';
+import { currentLanguage, t } from '../../texts/index.ts';
 import type { SeriesPoint } from './stats-data.ts';
 
 type Line = readonly [field: keyof SeriesPoint, label: string, colour: string];
@@ -53,7 +53,10 @@ export default function Chart({ title, series, lines, unit, isBars }: ChartProps
         legend: { show: false },
         cursor: { points: { size: 6 }, y: false },
         scales: { x: { time: true }, y: { range: (_plot, _min, max) => [0, Math.max(max * 1.1, 1)] } },
-        axes: [axis, { ...axis, size: 58, values: (_plot, values) => values.map((value) => write(value)) }],
+        axes: [
+          { ...axis, values: (_plot, times) => timeLabels(times), space: 64 },
+          { ...axis, size: 58, values: (_plot, values) => values.map((value) => write(value)) },
+        ],
         series: [
           {},
           ...lines.map(([, label, name]) => ({
@@ -69,7 +72,7 @@ export default function Chart({ title, series, lines, unit, isBars }: ChartProps
       },
       [
         series.map((point) => new Date(point.at).getTime() / 1000),
-        ...lines.map(([field]) => series.map((point) => (point[field] === null ? null : Number(point[field])))),
+        ...lines.map(([field]) => series.map((point) => numberAt(point, field, isBars))),
       ],
       element,
     );
@@ -119,4 +122,20 @@ export default function Chart({ title, series, lines, unit, isBars }: ChartProps
       </div>
     </figure>
   );
+}
+
+/** Null leaves a gap; a bar of no height would still be drawn as a line. */
+function numberAt(point: SeriesPoint, field: keyof SeriesPoint, isBars: boolean | undefined): number | null {
+  const value = point[field];
+  return value === null || (isBars && value === 0) ? null : Number(value);
+}
+
+/** Times of day where less than two days are shown, else dates, the way the chosen language writes them. */
+function timeLabels(times: number[]): string[] {
+  const isShort = (times.at(-1) ?? 0) - (times[0] ?? 0) < 2 * 86_400;
+  const format = new Intl.DateTimeFormat(
+    currentLanguage(),
+    isShort ? { hour: '2-digit', minute: '2-digit' } : { day: 'numeric', month: 'short' },
+  );
+  return times.map((time) => format.format(time * 1000));
 }

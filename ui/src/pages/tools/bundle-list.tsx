@@ -12,8 +12,6 @@ import { BundleDialog } from './bundle-dialog.tsx';
 import { useBundleSwitch } from './switches.ts';
 import { ToolRows } from './tool-rows.tsx';
 
-type Counted = Bundle & { toolCount?: number };
-
 export function BundleListPage() {
   const search = useSearch({ strict: false }) as { q?: string };
   const navigate = useNavigate();
@@ -50,7 +48,7 @@ export function BundleListPage() {
 
 function Bundles({ onNew }: { onNew(): void }) {
   const list = useInfiniteQuery(bundlesPaged());
-  const bundles = (list.data?.pages.flatMap((page) => page.bundles) ?? []) as Counted[];
+  const bundles = list.data?.pages.flatMap((page) => page.bundles) ?? [];
   const own = bundles.filter((each) => each.kind === 'stored');
   const rest = bundles.filter((each) => each.kind !== 'stored');
   if (list.isError)
@@ -97,7 +95,7 @@ function Bundles({ onNew }: { onNew(): void }) {
   );
 }
 
-function BundleRows({ bundles }: { bundles: Counted[] }) {
+function BundleRows({ bundles }: { bundles: Bundle[] }) {
   const turn = useBundleSwitch();
   return (
     <ul className="rows">
