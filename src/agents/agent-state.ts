@@ -4,6 +4,9 @@ import type { AgentEvent, AgentState, Delta, Step } from './agent.ts';
 /** Texts beyond this are handed out in pieces, so that what must be stored after each step stays small. */
 const maxHeldText = 1024 * 1024;
 
+/** An agent that asks without listening would fill our memory with answers. */
+const maxUnheard = 1000;
+
 /** What every driver's inner state holds: text not yet handed out, and what the turn said last. */
 export interface Held {
   text: string;
@@ -45,7 +48,12 @@ export function draft<Inner extends Held>(from: AgentState, run: number): Draft<
     inner,
     events,
     deltas,
-    send: (message) => void state.outbox.push({ id: `${run}.${++inner.sent}`, line: JSON.stringify(message) }),
+    send(message) {
+      if (state.phase === 'ended') return;
+      if (state.outbox.length >= maxUnheard)
+        return step.end('agent.failed', `The agent left ${maxUnheard} messages unread`);
+      state.outbox.push({ id: `${run}.${++inner.sent}`, line: JSON.stringify(message) });
+    },
     flush() {
       if (inner.thought) events.push({ type: 'thought', text: inner.thought });
       if (inner.text)

@@ -4,6 +4,8 @@ import type { Draft, Held } from '../agent-state.ts';
 import { list, text } from '../json-rpc.ts';
 
 const maxResultText = 256 * 1024;
+const maxOpenCalls = 200;
+const maxIdLength = 256;
 
 /** A tool call of the agent as far as it is known; told once its arguments are, or can no longer come. */
 export interface OpenCall {
@@ -43,7 +45,7 @@ export function takeUpdate(step: Draft<HoldsCalls>, update: Record<string, unkno
 
 function takeCall(step: Draft<HoldsCalls>, update: Record<string, unknown>): void {
   const id = text(update['toolCallId']);
-  if (id === undefined) return;
+  if (id === undefined || id.length > maxIdLength) return;
   const call = noteCall(step, id, update);
   const status = update['status'] as ToolCall['status'];
   const isOver = status === 'completed' || status === 'failed';
@@ -64,7 +66,9 @@ export function noteCall(step: Draft<HoldsCalls>, id: string, about: Record<stri
     call.tool = input['tool'];
     call.arguments = input['arguments'] ?? {};
   } else if (input !== undefined && input !== null && !isEmpty(input) && !before?.isTold) call.arguments = input;
-  step.inner.calls = { ...step.inner.calls, [id]: call };
+  const open = Object.entries(step.inner.calls).filter(([key]) => key !== id);
+  // Calls that never end are forgotten in the end.
+  step.inner.calls = Object.fromEntries([...open.slice(1 - maxOpenCalls), [id, call]]);
   return call;
 }
 

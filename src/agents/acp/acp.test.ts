@@ -225,10 +225,7 @@ test('an agent that refuses, wants a login, speaks another version, dies or cann
       },
       /ended with code 2: panic: out of luck/,
     ],
-    [
-      (talk) => talk.do((state) => acpDriver.delivered(state, '1.1', 'EPIPE')),
-      /does not listen any more: EPIPE/,
-    ],
+    [(talk) => talk.do((state) => acpDriver.delivered(state, '1.1', 'EPIPE')), /does not listen any more: EPIPE/],
   ];
   for (const [happen, reason] of endings) {
     const talk = dialogue();
@@ -256,6 +253,20 @@ test('refuses what it does not offer', () => {
   const talk = ready();
   talk.say({ id: 'x', method: 'fs/read_text_file', params: { path: '/etc/passwd' } });
   assert.equal(talk.heard().at(-1)?.['error'].code, -32601);
+});
+
+test('an agent that asks without end, or opens calls without end, does not fill the store', () => {
+  const asks = ready();
+  for (let i = 0; i < 60; i++) asks.say({ ...question, id: `q${i}` });
+  assert.equal(asks.events.filter((event) => event.type === 'permission_request').length, 50);
+  const calls = ready();
+  for (let i = 0; i < 300; i++)
+    calls.update({ sessionUpdate: 'tool_call', toolCallId: `c${i}`, title: 'x', status: 'pending' });
+  assert.ok(JSON.stringify(calls.state).length < 20_000);
+  const deaf = ready();
+  for (let i = 0; i < 1100; i++) deaf.say({ id: `f${i}`, method: 'fs/read_text_file', params: {} });
+  assert.deepEqual([deaf.state.phase, deaf.state.outbox], ['ended', []]);
+  assert.match(JSON.stringify(deaf.events.at(-1)), /left 1000 messages unread/);
 });
 
 test('nothing that an agent prints makes it throw, and its state stays a JSON value', () => {

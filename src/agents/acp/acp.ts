@@ -29,6 +29,7 @@ interface Inner extends HoldsCalls {
 const protocolVersion = 1;
 const methodNotFound = -32601;
 const authRequired = -32000;
+const maxOpenAsks = 50;
 
 /**
  * The Agent Client Protocol: claude-agent-acp, codex-acp, opencode, gemini and our own embedded agent. Its state is
@@ -252,6 +253,7 @@ function askPermission(step: Draft<Inner>, id: RpcId, params: Record<string, unk
     const choice = wanted.map((kind) => options.find((option) => option.kind === kind)).find(Boolean);
     return respond(step, id, choice ? { outcome: { outcome: 'selected', optionId: choice.id } } : cancelledPermission);
   }
+  if (Object.keys(step.inner.asks).length >= maxOpenAsks) return respond(step, id, cancelledPermission);
   const key = JSON.stringify(id);
   step.inner.asks = { ...step.inner.asks, [key]: id };
   step.emit({ type: 'permission_request', key, tool, options });

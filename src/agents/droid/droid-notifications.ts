@@ -3,6 +3,8 @@ import type { Draft } from '../agent-state.ts';
 import { list, text } from '../json-rpc.ts';
 import type { DroidInner } from './droid.ts';
 
+const maxTold = 500;
+
 /** Turns one of droid's session notifications into events; kinds that we do not know are passed over. */
 export function takeNotification(step: Draft<DroidInner>, notification: Record<string, unknown>): void {
   switch (notification['type']) {
@@ -65,7 +67,7 @@ function takeMessage(step: Draft<DroidInner>, message: Record<string, unknown>):
 function tellCall(step: Draft<DroidInner>, use: Record<string, unknown>): void {
   const id = text(use['id']) ?? text(use['toolUseId']) ?? text(use['toolCallId']);
   if (id === undefined || step.inner.told.includes(id)) return;
-  step.inner.told = [...step.inner.told, id];
+  step.inner.told = [...step.inner.told.slice(1 - maxTold), id];
   step.emit({
     type: 'tool_call',
     call_id: id,

@@ -31,6 +31,7 @@ export interface DroidInner extends Held {
 
 const envelope = { jsonrpc: '2.0', factoryApiVersion: '1.0.0', factoryProtocolVersion: '1.0.0' } as const;
 const methodNotFound = -32601;
+const maxOpenAsks = 50;
 
 /**
  * Factory's droid in its stream-jsonrpc mode, which works with a model of one's own and no login. MCP servers are
@@ -196,6 +197,7 @@ function askPermission(step: Draft<DroidInner>, id: RpcId, params: Record<string
   }
   const use = list(params['toolUses'])[0];
   const inner = isObject(use?.['toolUse']) ? use['toolUse'] : use;
+  if (Object.keys(step.inner.asks).length >= maxOpenAsks) return respond(step, id, { selectedOption: 'cancel' });
   const key = JSON.stringify(id);
   step.inner.asks = { ...step.inner.asks, [key]: id };
   step.emit({ type: 'permission_request', key, tool: text(inner?.['name']) ?? 'tool', options });
