@@ -21,6 +21,3 @@ export class ApiError extends Error {
 }
 
 export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
-
-/** True when the server could not be reached at all, so that trying again later makes sense. */
-export const isOffline = (error: unknown): boolean => error instanceof ApiError && error.status === 0;
