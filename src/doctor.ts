@@ -6,6 +6,7 @@ import { openConfig, type ConfigRoom } from './config/index.ts';
 import { examine, machineChecks, type Check, type DoctorReport, type Finding } from './observe/index.ts';
 import { openSandboxes, type Sandboxes } from './sandbox/index.ts';
 import type { Settings } from './schema/index.ts';
+import type { Packs } from './sources/packs/index.ts';
 import type { McpServers } from './sources/mcp/index.ts';
 import { homePaths } from './store/index.ts';
 
@@ -34,15 +35,18 @@ export interface DoctorPorts {
   catalog: Catalog;
   servers: McpServers;
   sandboxes: Sandboxes;
+  /** Absent when packs are switched off. */
+  packs: Packs | undefined;
 }
 
 /** `doctor_run`: the same, and what only the running server knows. */
-export function examineServer({ home, config, catalog, servers, sandboxes }: DoctorPorts): Promise<DoctorReport> {
+export function examineServer({ home, config, catalog, servers, sandboxes, packs }: DoctorPorts): Promise<DoctorReport> {
   return examine([
     ...machineChecks(home),
     { name: 'config', look: async () => configFinding(config.current(), config.report().errors) },
     { name: 'catalog', look: async () => catalogFindings(catalog) },
     { name: 'servers', look: () => serverFindings(servers) },
+    { name: 'packs', look: async () => packFindings(packs) },
     { name: 'agents', look: () => agentFindings(config.current()) },
     { name: 'sandbox', look: () => sandboxFindings(sandboxes) },
   ]);
@@ -70,6 +74,17 @@ function configFinding({ servers, allowedHosts }: Settings, errors: string[]): F
     status: 'ok',
     text: `valid: ${Object.keys(servers).length} MCP servers, ${allowedHosts.length} allowed hosts`,
   };
+}
+
+function packFindings(packs: Packs | undefined): Finding[] {
+  if (!packs) return [{ status: 'ok', text: 'switched off' }];
+  const broken = packs.problems().map(({ file, line, message }) => ({
+    status: 'warn' as const,
+    text: `${line === undefined ? file : `${file}:${line}`}: ${message}`,
+    advice: 'Mend the file; it is loaded again when it is saved.',
+  }));
+  const warnings = packs.warnings().map((text) => ({ status: 'warn' as const, text }));
+  return [{ status: 'ok', text: `${packs.bundles().length} packs` }, ...broken, ...warnings];
 }
 
 function catalogFindings(catalog: Catalog): Finding[] {

@@ -155,7 +155,7 @@ async function build(options: ServerOptions, closers: (() => Promise<void> | voi
   const projectTables = await openProjects(db);
   const askTables = await openAsks(db);
   const eventTables = await openEvents(db);
-  const log = eventLog({ db, events: eventTables });
+  const log = eventLog({ db, events: eventTables, redact: (value) => hide.value(value) });
   closers.push(() => log.close());
   const present = presence();
   const questions = asks({ log, tables: askTables, presence: present, reconnectGraceMs: () => settings().limits.reconnectGraceMs });
@@ -231,7 +231,7 @@ async function build(options: ServerOptions, closers: (() => Promise<void> | voi
     imageTools(sessionPorts, sandboxes),
     configTools(sessionPorts),
     callerTools(agentSessions),
-    doctorTools({ examine: () => examineServer({ home: home.root, config, catalog, servers, sandboxes }) }),
+    doctorTools({ examine: () => examineServer({ home: home.root, config, catalog, servers, sandboxes, packs: packFiles }) }),
   ];
   const functions = new FunctionRegistry().add(...builtIns);
   const packFiles =

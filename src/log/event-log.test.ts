@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import fc from 'fast-check';
-import { Database, openEvents } from '../store/index.ts';
+import { Database, openEvents, redactor } from '../store/index.ts';
 import { eventLog, type EventLog, type Followed } from './index.ts';
 
 let folder: string;
@@ -168,4 +168,14 @@ describe('event log', () => {
     }
     assert.deepEqual(seen, Array.from({ length: 6000 }, (_, index) => index));
   });
+});
+
+test('secrets are taken out before an event is stored or shown', async () => {
+  const hide = redactor({ version: () => 1, all: () => [{ name: 'KEY', value: 'very-secret-value' }] });
+  const careful = eventLog({ db, events: await openEvents(db), redact: (value) => hide.value(value) });
+  const sessionId = newSession();
+  await careful.append(sessionId, 0, say('it is very-secret-value, in hex 766572792d7365637265742d76616c7565'));
+  const [event] = await careful.read(sessionId, -1, 1);
+  assert.equal((event as { text: string }).text, 'it is [secret:KEY], in hex [secret:KEY]');
+  careful.close();
 });

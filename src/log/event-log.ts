@@ -46,11 +46,13 @@ export interface EventLog {
 export interface EventLogOptions {
   db: Database;
   events: EventTables;
+  /** Takes secrets out before anything is stored or shown. */
+  redact?: <T>(value: T) => T;
   /** How often commits of other processes are looked for. */
   pollMs?: number;
 }
 
-export function eventLog({ db, events, pollMs = 500 }: EventLogOptions): EventLog {
+export function eventLog({ db, events, redact = (value) => value, pollMs = 500 }: EventLogOptions): EventLog {
   const feeds = new Map<string, Feed>();
   const appendListeners = new Set<(sessionId: string, newest: number, events: readonly StoredEvent[]) => void>();
   const foreignListeners = new Set<() => void>();
@@ -86,7 +88,7 @@ export function eventLog({ db, events, pollMs = 500 }: EventLogOptions): EventLo
       const tx: LogTransaction = {
         db,
         append(sessionId, turn, body) {
-          const stored = events.append(sessionId, body.type, eventTail(sessionId, turn, at, body));
+          const stored = events.append(sessionId, body.type, eventTail(sessionId, turn, at, redact(body)));
           const list = appended.get(sessionId);
           if (list) list.push(stored);
           else appended.set(sessionId, [stored]);
@@ -114,7 +116,7 @@ export function eventLog({ db, events, pollMs = 500 }: EventLogOptions): EventLo
     readStored: (sessionId, after, max) => events.read(sessionId, after, max),
     bounds: boundsOf,
     delta(delta) {
-      feeds.get(delta.session_id)?.delta(delta);
+      feeds.get(delta.session_id)?.delta(redact(delta));
     },
     follow(sessionId, options) {
       return follow({
