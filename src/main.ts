@@ -159,7 +159,9 @@ async function build(options: ServerOptions, closers: (() => Promise<void> | voi
   closers.push(() => log.close());
   const present = presence();
   const questions = asks({ log, tables: askTables, presence: present, reconnectGraceMs: () => settings().limits.reconnectGraceMs });
-  const knownBundles = (): string[] => catalog.bundles().map((each) => each.slug);
+  // The server's own tools need an API key, even from inside: no project can grant them.
+  const knownBundles = (): string[] =>
+    catalog.bundles().flatMap(({ id, slug }) => (catalog.offer(id)?.offer.isOwn ? [] : [slug]));
   const places = projects({
     db,
     tables: projectTables,

@@ -147,6 +147,16 @@ describe("the server's own tools over a session's socket", () => {
     }
   });
 
+  it("no project can grant the server's own tools to a session without a key", async () => {
+    for (const bundle of ['token', 'project', 'session', 'secret', 'settings']) {
+      const refused = await server.ask('POST', '/call/project_create', { args: { name: `grants-${bundle}`, bundles: [bundle] } });
+      assert.equal(refused.status, 400, bundle);
+    }
+    const { result } = await relay.ask('run', { code: 'project.list()' });
+    assert.equal(result.isError, true);
+    assert.equal((await relay.ask('run', { code: 'demo.foo(text="x")' })).result.isError, false);
+  });
+
   it('a key granted to one session is worth nothing on the socket of another', async () => {
     const { sessionId: granted } = await turn(server, {
       project_id: projectId, create_workspace: true, message: 'oubliette_project_list()', grant: { scope: 'read' },
