@@ -8,6 +8,7 @@ import { pipeline } from 'node:stream/promises';
 import { createGunzip, createGzip } from 'node:zlib';
 import { extract, pack, type Header, type Pack } from 'tar-stream';
 import { fail } from '../schema/index.ts';
+import { isFolder } from './files.ts';
 
 const manifestName = 'oubliette-backup.json';
 const format = 1;
@@ -189,10 +190,6 @@ async function safePath(target: string, name: string): Promise<string> {
       throw fail('import.invalid', { reason: `it writes through the link ${JSON.stringify(name)}` });
   }
   return join(target, ...parts);
-}
-
-async function isFolder(path: string): Promise<boolean> {
-  return (await stat(path).catch(() => undefined))?.isDirectory() ?? false;
 }
 
 async function syncFile(path: string): Promise<void> {

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { link, mkdir, open, rename, unlink, type FileHandle } from 'node:fs/promises';
+import { link, mkdir, open, rename, stat, unlink, type FileHandle } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
 /** A file that is written and synced under a temporary name, ready to be moved into its place. */
@@ -62,8 +62,18 @@ export async function removeFile(path: string): Promise<boolean> {
   return true;
 }
 
+/** Makes a folder and those above it, private to the user; one that is there stays as it is. */
 export async function makeFolder(path: string): Promise<void> {
-  await mkdir(path, { recursive: true, mode: 0o700 });
+  if (await isFolder(path)) return;
+  // Not mkdir's own recursion, which never ends where nothing can be made, such as below /proc.
+  if (dirname(path) !== path) await makeFolder(dirname(path));
+  await mkdir(path, { mode: 0o700 }).catch(async (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EEXIST' || !(await isFolder(path))) throw error;
+  });
+}
+
+export async function isFolder(path: string): Promise<boolean> {
+  return (await stat(path).catch(() => undefined))?.isDirectory() ?? false;
 }
 
 /** Makes renames and links inside a folder durable. */

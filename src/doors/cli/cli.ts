@@ -24,7 +24,7 @@ export class Cli {
   /** The running server; fails with what to do when there is none. */
   server(): Promise<ServerClient> {
     this.#server ??= findServer(this.home, this.env).then(
-      (address) => new ServerClient(address, () => noServer(this.home)),
+      (address) => new ServerClient(address, () => noServer(this.home, this.env['OUBLIETTE_URL'])),
     );
     return this.#server;
   }

@@ -28,6 +28,11 @@ export function homeFolder(flag: string | undefined, env: NodeJS.ProcessEnv): st
 export async function findServer(home: string, env: NodeJS.ProcessEnv): Promise<ServerAddress> {
   const url = env['OUBLIETTE_URL'];
   const token = env['OUBLIETTE_TOKEN'];
+  if (token && !/^[\x21-\x7e]+$/.test(token))
+    throw new CommandFailure(
+      'auth.invalid',
+      'OUBLIETTE_TOKEN is no token: it holds spaces or other characters that no token has.',
+    );
   if (url) {
     if (!token) throw new CommandFailure('auth.required', 'OUBLIETTE_URL is set, OUBLIETTE_TOKEN is not. Set both.');
     if (!URL.canParse(url)) throw new CommandFailure('request.invalid', `OUBLIETTE_URL is not a web address: ${url}`);
@@ -49,7 +54,12 @@ export async function runningServer(home: string): Promise<ServerInfo | undefine
   }
 }
 
-export function noServer(home: string): CommandFailure {
+export function noServer(home: string, url?: string): CommandFailure {
+  if (url)
+    return new CommandFailure(
+      'server.not_running',
+      `No server answers at ${url}. Check OUBLIETTE_URL, or unset it to use the server on this machine.`,
+    );
   return new CommandFailure(
     'server.not_running',
     `No server is running on ${home}. Start one with: oubliette serve\nOr name another one by OUBLIETTE_HOME, or by OUBLIETTE_URL and OUBLIETTE_TOKEN.`,

@@ -73,14 +73,22 @@ export class ServerClient {
     return new Promise((resolve, reject) => {
       const send = target.protocol === 'https:' ? httpsRequest : httpRequest;
       const request = send(target, { method, headers, signal: options.signal }, resolve);
-      request.on('error', (error: NodeJS.ErrnoException) => reject(this.#translate(error)));
+      request.on('error', (error: NodeJS.ErrnoException) =>
+        reject(this.#translate(error, Number(headers['content-length'] ?? 0))),
+      );
       request.end(body);
     });
   }
 
-  #translate(error: NodeJS.ErrnoException): Error {
+  #translate(error: NodeJS.ErrnoException, sentBytes: number): Error {
     if (error.name === 'AbortError') return error;
     if (error.code === 'ECONNREFUSED' || error.code === 'ENOENT') return this.#notThere();
+    // A body that is too large is refused before it was read, and the refusal may be lost with the connection.
+    if (sentBytes > 2 ** 20 && (error.code === 'EPIPE' || error.code === 'ECONNRESET'))
+      return new CommandFailure(
+        'body.too_large',
+        `The server refused ${sentBytes} bytes. It takes as many as http.maxBodyBytes in config.yaml says.`,
+      );
     return new CommandFailure('source.unreachable', `${this.#address.url} cannot be reached: ${error.message}`);
   }
 }
