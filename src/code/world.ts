@@ -9,7 +9,7 @@ export interface Pack {
   /** The function a program means by this attribute, or undefined. */
   find(name: string): Awaitable<FunctionInfo | undefined>;
   /** Its functions' names, without the pack. */
-  names(): string[];
+  names(): readonly string[];
 }
 
 /** What a program asks to be called. `pack` is absent for functions that stand alone. */

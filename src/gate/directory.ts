@@ -11,47 +11,25 @@ import {
 } from '../schema/index.ts';
 import type { ToolViews } from './tool-views.ts';
 
-interface Known {
-  entry: PackEntry;
-  functions: Map<string, ToolSummary[]>;
-  views: Map<string, Promise<ToolView | undefined>>;
-}
+/** Views that are kept at the same time: as many as programs use, not as many as a large catalog has. */
+const maxViews = 2000;
 
 /** The catalog as programs see it. What was looked up is kept until the catalog changes. */
 export function directory(catalog: Catalog, views: ToolViews): Directory {
-  let packs: Map<string, Bundle> | undefined;
-  const known = new Map<string, Known>();
+  let packs: Map<string, KnownPack> | undefined;
+  const seen = new Map<ToolSummary, Promise<ToolView | undefined>>();
   catalog.onChange(() => {
     packs = undefined;
-    known.clear();
+    seen.clear();
   });
 
-  const all = (): Map<string, Bundle> =>
+  const all = (): Map<string, KnownPack> =>
     (packs ??= new Map(
       catalog
         .bundles()
         .filter((each) => each.isEnabled)
-        .map((each) => [packName(each.slug), each]),
+        .map((each) => [packName(each.slug), new KnownPack(catalog, each)]),
     ));
-
-  const know = (name: string, bundle: Bundle): Known => {
-    const found = known.get(name);
-    if (found) return found;
-    const functions = new Map<string, ToolSummary[]>();
-    for (const summary of catalog.summariesOf(bundle.id)) {
-      const fn = functionName(summary.slug);
-      const versions = functions.get(fn);
-      if (versions) versions.push(summary);
-      else functions.set(fn, [summary]);
-    }
-    const made: Known = {
-      entry: { name, bundle, functions: [...functions.keys()], enabledCount: countEnabled(functions) },
-      functions,
-      views: new Map(),
-    };
-    known.set(name, made);
-    return made;
-  };
 
   /** The newest version that is switched on; when none is, the newest. */
   const look = async (versions: readonly ToolSummary[]): Promise<ToolView | undefined> => {
@@ -64,35 +42,62 @@ export function directory(catalog: Catalog, views: ToolViews): Directory {
     return newest;
   };
 
-  const isSeen = (actor: Actor, bundle: Bundle | undefined): bundle is Bundle =>
-    bundle !== undefined && reachesBundle(actor, bundle.slug);
+  const isInReach = (actor: Actor, pack: KnownPack | undefined): pack is KnownPack =>
+    pack !== undefined && reachesBundle(actor, pack.bundle.slug);
 
   return {
     pack(actor, name) {
-      const bundle = all().get(name);
-      return isSeen(actor, bundle) ? know(name, bundle).entry : undefined;
+      const pack = all().get(name);
+      return isInReach(actor, pack) ? pack : undefined;
     },
     packs: (actor) =>
-      [...all()]
-        .filter(([, bundle]) => isSeen(actor, bundle))
-        .map(([name, bundle]) => know(name, bundle).entry)
-        .sort((a, b) => (a.name < b.name ? -1 : 1)),
-    tool(pack, fn) {
-      const of = know(pack.name, pack.bundle);
-      const versions = of.functions.get(fn);
+      [...all().values()].filter((pack) => isInReach(actor, pack)).sort((a, b) => (a.name < b.name ? -1 : 1)),
+    tool({ name }, fn) {
+      const versions = all().get(name)?.versions(fn);
       if (!versions) return Promise.resolve(undefined);
-      let view = of.views.get(fn);
+      let view = seen.get(versions[0]!);
       if (!view) {
+        if (seen.size >= maxViews) seen.clear();
         view = look(versions);
-        of.views.set(fn, view);
+        seen.set(versions[0]!, view);
       }
       return view;
     },
   };
 }
 
-function countEnabled(functions: ReadonlyMap<string, readonly ToolSummary[]>): number {
-  let count = 0;
-  for (const versions of functions.values()) if (versions.some(({ isEnabled }) => isEnabled)) count++;
-  return count;
+class KnownPack implements PackEntry {
+  readonly name: string;
+  readonly bundle: Bundle;
+  readonly size: number;
+  readonly #catalog: Catalog;
+  #functions: Map<string, ToolSummary[]> | undefined;
+  #names: readonly string[] | undefined;
+
+  constructor(catalog: Catalog, bundle: Bundle) {
+    this.name = packName(bundle.slug);
+    this.bundle = bundle;
+    this.size = catalog.countOf(bundle.id);
+    this.#catalog = catalog;
+  }
+
+  get functions(): readonly string[] {
+    return (this.#names ??= [...this.#known().keys()]);
+  }
+
+  versions(fn: string): readonly ToolSummary[] | undefined {
+    return this.#known().get(fn);
+  }
+
+  #known(): Map<string, ToolSummary[]> {
+    if (this.#functions) return this.#functions;
+    const functions = new Map<string, ToolSummary[]>();
+    for (const summary of this.#catalog.summariesOf(this.bundle.id)) {
+      const fn = functionName(summary.slug);
+      const versions = functions.get(fn);
+      if (versions) versions.push(summary);
+      else functions.set(fn, [summary]);
+    }
+    return (this.#functions = functions);
+  }
 }

@@ -7,10 +7,10 @@ export interface PackEntry {
   /** As a program writes it. */
   name: string;
   bundle: Bundle;
-  /** Names of its functions, switched off ones included. */
-  functions: string[];
-  /** How many of them are switched on, as far as that is known without reading them. */
-  enabledCount: number;
+  /** Versions of tools it holds: an upper bound of its functions that costs nothing to know. */
+  size: number;
+  /** Names of its functions, switched off ones included; made when first asked for. */
+  readonly functions: readonly string[];
 }
 
 /** The catalog as programs see it: packs and their functions, within the reach of an actor. */

@@ -1,5 +1,5 @@
-import type { Actor, Directory } from '../../schema/index.ts';
-import { listedTool } from './reach.ts';
+import type { Actor, Directory, ToolView } from '../../schema/index.ts';
+import { breathe, listedTool } from './reach.ts';
 
 export interface MenuDeps {
   directory: Directory;
@@ -28,19 +28,27 @@ export function hiddenMenuTokens(deps: MenuDeps, actor: Actor): Promise<number> 
 }
 
 async function measure({ directory, countTokens }: MenuDeps, actor: Actor): Promise<number> {
-  const all = directory.packs(actor).flatMap((pack) => pack.functions.map((fn) => ({ pack, fn })));
-  const every = Math.max(1, all.length / maxMeasured);
+  const packs = directory.packs(actor);
+  const total = packs.reduce((sum, pack) => sum + pack.size, 0);
+  const every = Math.max(1, total / maxMeasured);
   const texts: string[] = [];
   let looked = 0;
-  for (let at = 0; at < all.length; at += every) {
-    const { pack, fn } = all[Math.floor(at)]!;
-    const tool = await listedTool(directory, actor, pack, fn);
-    looked++;
-    if (tool)
-      texts.push(
-        JSON.stringify({ name: tool.view.name, description: tool.view.description, inputSchema: tool.view.argSchema }),
-      );
+  let next = 0;
+  let before = 0;
+  for (const pack of packs) {
+    // Packs between two samples are passed over without being read.
+    for (; next < before + pack.size; next += every) {
+      looked++;
+      const fn = pack.functions[Math.floor(next - before)];
+      const tool = fn === undefined ? undefined : await listedTool(directory, actor, pack, fn);
+      if (tool) texts.push(menuEntry(tool.view));
+    }
+    before += pack.size;
+    await breathe();
   }
   if (texts.length === 0) return 0;
-  return Math.round((await countTokens(texts)) * (all.length / looked));
+  return Math.round((await countTokens(texts)) * (total / looked));
 }
+
+const menuEntry = ({ name, description, argSchema }: ToolView): string =>
+  JSON.stringify({ name, description, inputSchema: argSchema });

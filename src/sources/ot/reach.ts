@@ -1,3 +1,4 @@
+import { setImmediate as turn } from 'node:timers/promises';
 import type { FunctionInfo } from '../../code/index.ts';
 import {
   reaches,
@@ -18,8 +19,8 @@ export interface Listed {
   info: FunctionInfo;
 }
 
-/** Above this size a pack is counted without reading its tools. */
-const countedWhole = 300;
+/** Catalogs with more tools than this are counted without reading every one. */
+const countedWhole = 2000;
 
 /** The tool behind a function, if the actor may call it. */
 export async function listedTool(
@@ -41,23 +42,25 @@ export async function listedTools(
   pack: PackEntry,
   wants: (name: string) => boolean = () => true,
 ): Promise<Listed[]> {
-  const names = pack.functions.filter((fn) => wants(`${pack.name}.${fn}`));
-  const found = await Promise.all(names.map((fn) => listedTool(directory, actor, pack, fn)));
-  return found.filter((each) => each !== undefined);
+  const found: Listed[] = [];
+  for (const fn of pack.functions) {
+    if (!wants(`${pack.name}.${fn}`)) continue;
+    const tool = await listedTool(directory, actor, pack, fn);
+    if (tool) found.push(tool);
+  }
+  await breathe();
+  return found;
 }
 
-/** How many tools of a pack the actor may call. */
-export async function toolCount(directory: Directory, actor: Actor, pack: PackEntry): Promise<number> {
-  if (pack.functions.length > countedWhole) return pack.enabledCount;
-  return (await listedTools(directory, actor, pack)).length;
-}
-
-/** Packs the actor can do something with, each with its number of tools. */
+/** Packs the actor can do something with, each with its number of tools. Stored packs of large catalogs are not read for it. */
 export async function listedPacks(directory: Directory, actor: Actor): Promise<{ pack: PackEntry; count: number }[]> {
+  const packs = directory.packs(actor);
+  const isLarge = packs.reduce((sum, pack) => sum + pack.size, 0) > countedWhole;
   const found: { pack: PackEntry; count: number }[] = [];
-  for (const pack of directory.packs(actor)) {
-    const count = await toolCount(directory, actor, pack);
-    if (count > 0 || pack.functions.length === 0) found.push({ pack, count });
+  for (const pack of packs) {
+    const isCounted = !isLarge || pack.bundle.kind !== 'stored';
+    const count = isCounted ? (await listedTools(directory, actor, pack)).length : pack.size;
+    if (count > 0 || pack.size === 0) found.push({ pack, count });
   }
   return found;
 }
@@ -80,3 +83,12 @@ export function brief(text: string | undefined, maxLength = 200): string {
 }
 
 export const contains = (text: string, pattern: string): boolean => text.toLowerCase().includes(pattern.toLowerCase());
+
+let lastTurnAt = 0;
+
+/** Gives others a turn when work on a large catalog has gone on for a while. */
+export async function breathe(): Promise<void> {
+  if (performance.now() - lastTurnAt < 5) return;
+  await turn();
+  lastTurnAt = performance.now();
+}
