@@ -1,4 +1,4 @@
-import { fail, reaches, type Actor, type Level } from '../schema/index.ts';
+import { demandUnconfined, fail, reaches, type Actor, type Level } from '../schema/index.ts';
 
 export { reachesBundle, reachesProject } from '../schema/index.ts';
 
@@ -10,6 +10,5 @@ export function demandLevel(actor: Actor, need: Level, what: string): void {
 /** What changes the catalog, secrets or settings: a plain admin token, never a key that a session was granted. */
 export function demandCatalogAdmin(actor: Actor, what: string): void {
   demandLevel(actor, 'admin', what);
-  if (actor.isGranted || actor.kind === 'session' || actor.projects)
-    throw fail('scope.denied', { message: `${what} needs an admin token that is not limited to projects or a session.` });
+  demandUnconfined(actor, what);
 }

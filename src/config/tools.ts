@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { fail, type BuiltInBundle, type Call } from '../schema/index.ts';
+import { demandUnconfined, fail, type BuiltInBundle, type Call } from '../schema/index.ts';
 import type { ConfigRoom } from './config-room.ts';
 import { configJsonSchema } from './published-schema.ts';
 
@@ -66,10 +66,7 @@ export function settingsTools(config: ConfigRoom): BuiltInBundle {
         returns: '{path, settings}',
         example: 'settings.set(path=["limits", "depth"], value=2)',
         run: async ({ path, value }: SetArgs, call: Call) => {
-          if (call.actor.isGranted || call.actor.projects)
-            throw fail('scope.denied', {
-              message: 'Settings can be changed only with a token that is not limited to projects or a session.',
-            });
+          demandUnconfined(call.actor, 'Changing settings');
           if (!isLocal(call) && !isOpen(config) && touchesMachine(path)) throw fail('remote_config.refused');
           await config.edit(path, value);
           return { path, settings: config.current() };

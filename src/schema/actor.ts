@@ -1,3 +1,4 @@
+import { fail } from './errors.ts';
 import type { Level } from './level.ts';
 
 /** The way a call came in. */
@@ -32,4 +33,10 @@ export function reachesBundle(actor: Actor, bundleSlug: string): boolean {
 /** True when the project lies in the actor's reach. */
 export function reachesProject(actor: Actor, projectId: string): boolean {
   return !actor.projects || actor.projects.includes(projectId);
+}
+
+/** Throws scope.denied for whoever is limited to projects or to a session: what concerns the whole server is not theirs. */
+export function demandUnconfined(actor: Actor, what: string): void {
+  if (actor.isGranted || actor.kind === 'session' || actor.projects)
+    throw fail('scope.denied', { message: `${what} needs an admin token that is not limited to projects or a session.` });
 }

@@ -140,6 +140,8 @@ describe("the server's own tools over a session's socket", () => {
   it('never lets an agent change the catalog or hand itself more than its key has', async () => {
     const made = JSON.parse((await call(keys['admin']!, 'token_create', { name: 'x', scope: 'read' })).result.content[0].text);
     assert.equal(made.session_id, sessionId, 'what a session makes belongs to it');
+    for (const [tool, args] of [['secret_set', { name: 'X', value: 'long enough' }], ['settings_set', { path: ['limits', 'depth'], value: 9 }]] as const)
+      assert.equal((await call(keys['admin']!, tool, args)).result.isError, true, tool);
     const widened = await call(keys['write']!, 'project_create', { name: 'wide', limits: { depth: 10, agents: 1000 } });
     if (!widened.result.isError) {
       const { limits } = JSON.parse(widened.result.content[0].text);

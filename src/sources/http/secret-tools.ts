@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { fail, type BuiltInBundle } from '../../schema/index.ts';
+import { demandUnconfined, fail, type BuiltInBundle, type Call } from '../../schema/index.ts';
 import type { SecretInfo, SecretStore } from '../../store/index.ts';
 import { parseHostEntry } from './host-rules.ts';
 
@@ -33,7 +33,8 @@ export function secretTools(secrets: SecretStore): BuiltInBundle {
         ),
         returns: 'name, hosts, created_at, updated_at',
         example: 'secret.set(name="API_KEY", value="...", hosts=["api.example.com"])',
-        run: async (args: { name: string; value: string; hosts?: string[] }) => {
+        run: async (args: { name: string; value: string; hosts?: string[] }, call: Call) => {
+          demandUnconfined(call.actor, 'Setting a secret');
           for (const host of args.hosts ?? [])
             if (!parseHostEntry(host))
               throw fail('args.invalid', {
@@ -59,7 +60,8 @@ export function secretTools(secrets: SecretStore): BuiltInBundle {
         argSchema: Type.Object({ name }, strict),
         returns: 'name and removed',
         example: 'secret.remove(name="API_KEY")',
-        run: async (args: { name: string }) => {
+        run: async (args: { name: string }, call: Call) => {
+          demandUnconfined(call.actor, 'Removing a secret');
           if (!(await secrets.remove(args.name))) throw fail('secret.not_found', { ref: args.name });
           return { name: args.name, removed: true };
         },
@@ -71,7 +73,10 @@ export function secretTools(secrets: SecretStore): BuiltInBundle {
         argSchema: Type.Object({}, strict),
         returns: 'rotated: how many secrets were encrypted anew',
         example: 'secret.rotate()',
-        run: async () => ({ rotated: await secrets.rotateKey() }),
+        run: async (_args: object, call: Call) => {
+          demandUnconfined(call.actor, 'Rotating the key of the secrets');
+          return { rotated: await secrets.rotateKey() };
+        },
       },
     ],
   };

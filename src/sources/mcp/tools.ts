@@ -1,4 +1,4 @@
-import { fail, type BuiltInBundle, type Call } from '../../schema/index.ts';
+import { demandUnconfined, fail, type BuiltInBundle, type Call } from '../../schema/index.ts';
 import type { ConfigRoom } from '../../config/index.ts';
 import type { McpServers } from './servers.ts';
 
@@ -109,6 +109,7 @@ export function serverTools({ servers, config }: ServerToolsDeps): BuiltInBundle
 
 /** What runs commands on this machine is changed from this machine. */
 function demandLocal(call: Call, config: ConfigRoom): void {
+  demandUnconfined(call.actor, 'Changing MCP servers');
   if (call.actor.door === 'cli' || call.actor.kind === 'local' || config.current().http.allowRemoteConfig) return;
   throw fail('remote_config.refused');
 }
