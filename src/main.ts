@@ -15,6 +15,7 @@ import {
   eventStreamRoutes,
   httpServer,
   restRoutes,
+  workspaceDiffRoutes,
   workspaceFileRoutes,
   type Authenticate,
 } from './doors/rest/index.ts';
@@ -348,6 +349,7 @@ async function build(options: ServerOptions, closers: (() => Promise<void> | voi
   });
   eventStreamRoutes(app, { authenticate, sessions: agentSessions, log, asks: questions, presence: present, tokens: auth });
   workspaceFileRoutes(app, authenticate, places);
+  workspaceDiffRoutes(app, authenticate, places);
   blobRoutes(app, authenticate, blobs);
   let url = '';
   await webRoutes(app, {

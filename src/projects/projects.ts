@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { DriverName, Probe, SandboxDriver, Sandboxes } from '../sandbox/index.ts';
 import { fail, newId, reachesProject, type Actor, type Settings } from '../schema/index.ts';
 import type { Database, ProjectRow, ProjectTables, ProjectWish, SessionTables, WorkspaceRow } from '../store/index.ts';
+import { diffSince, takeSnapshot, type WorkspaceDiff } from './workspace-diff.ts';
 import { admitWish, defaultBundles, levelOf, limitsOf } from './admit-project.ts';
 
 /** The driver that a project's sandboxes get here and now, and how closed they are. */
@@ -44,6 +45,10 @@ export interface Projects {
   deleteWorkspace(actor: Actor, id: string): Promise<void>;
   /** The host folder of a workspace. */
   folderOf(workspace: { id: string; project_id: string }): string;
+  /** Remembers what a workspace looks like before an agent begins in it. */
+  snapshot(workspace: { id: string; project_id: string }): Promise<void>;
+  /** What changed since then. */
+  diff(actor: Actor, workspaceId: string): Promise<WorkspaceDiff>;
   sandboxFor(project: Project): Promise<SandboxChoice>;
   /** Runs before a project's rows go: stops what still runs for it. */
   onDelete(listener: (projectId: string) => Promise<void>): void;
@@ -66,6 +71,7 @@ export interface ProjectsOptions {
 export function projects({ db, tables, sessions, forgetSession, folder, settings, sandboxes, knownBundles }: ProjectsOptions): Projects {
   const beforeDelete: ((projectId: string) => Promise<void>)[] = [];
   const folderOf = (workspace: { id: string; project_id: string }): string => join(folder, workspace.project_id, 'workspaces', workspace.id);
+  const snapshotOf = (row: { id: string; project_id: string }): string => join(folder, row.project_id, 'snapshots', row.id);
   const trashOf = (id: string): string => join(folder, `.deleted-${id}`);
   const filled = (row: ProjectRow): Project => {
     const now = settings();
@@ -195,7 +201,15 @@ export function projects({ db, tables, sessions, forgetSession, folder, settings
       });
       const trash = trashOf(id);
       await rename(folderOf(row), trash).catch(() => {});
+      await rm(snapshotOf(row), { recursive: true, force: true });
       await rm(trash, { recursive: true, force: true });
+    },
+    async snapshot(row) {
+      if (sessions.listNow({ workspace_id: row.id, isLive: true }).length <= 1) await takeSnapshot(folderOf(row), snapshotOf(row));
+    },
+    async diff(actor, id) {
+      const row = await workspace(actor, id);
+      return diffSince(folderOf(row), snapshotOf(row));
     },
     sandboxFor(project) {
       const now = settings();

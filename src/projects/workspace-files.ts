@@ -3,7 +3,7 @@ import { constants } from 'node:fs';
 import { lstat, mkdir, open, readdir, rename, rmdir, unlink, type FileHandle } from 'node:fs/promises';
 import { pack, type Pack } from 'tar-stream';
 import { fail } from '../schema/index.ts';
-import { inFolder, openFolderAt, splitPath, walkTo } from '../store/index.ts';
+import { entriesBelow, inFolder, openFolderAt, splitPath, walkTo } from '../store/index.ts';
 import { giveToOwnerOf } from './projects.ts';
 
 export interface FileEntry {
@@ -79,28 +79,18 @@ export async function archive(root: string, path: string, maxBytes: number): Pro
   if (folder !== place.parent) await place.parent.close();
   const tar = pack();
   const budget = { left: maxBytes };
-  addFolder(tar, folder, '', budget)
+  addFolder(tar, folder, budget)
     .then(() => tar.finalize(), (error: unknown) => tar.destroy(error as Error))
     .finally(() => folder.close())
     .catch(() => {});
   return tar;
 }
 
-async function addFolder(tar: Pack, folder: FileHandle, prefix: string, budget: { left: number }): Promise<void> {
-  for (const name of (await readdir(`/proc/self/fd/${folder.fd}`)).sort()) {
-    const path = inFolder(folder, name);
-    const info = await lstat(path).catch(() => undefined);
-    if (!info) continue;
-    const entry = { name: `${prefix}${name}`, mtime: info.mtime, mode: info.mode & 0o777 };
-    if (info.isDirectory()) {
-      const inner = await openFolderAt(path);
-      try {
-        await new Promise<void>((resolve, reject) => tar.entry({ ...entry, type: 'directory' }, (error) => (error ? reject(error) : resolve())));
-        await addFolder(tar, inner, `${prefix}${name}/`, budget);
-      } finally {
-        await inner.close();
-      }
-    } else if (info.isFile()) await addFile(tar, path, entry, budget);
+async function addFolder(tar: Pack, folder: FileHandle, budget: { left: number }): Promise<void> {
+  for await (const { path, name, info } of entriesBelow(folder)) {
+    const entry = { name, mtime: info.mtime, mode: info.mode & 0o777 };
+    if (info.isFile()) await addFile(tar, path, entry, budget);
+    else await new Promise<void>((resolve, reject) => tar.entry({ ...entry, type: 'directory' }, (error) => (error ? reject(error) : resolve())));
   }
 }
 

@@ -58,10 +58,14 @@ export function lifecycle(ports: SessionPorts): Lifecycle {
     const project = await ports.projects.load(row.project_id);
     if (!project) throw fail('project.not_found', { ref: row.project_id });
     const agent = ports.agent(row.agent);
+    const remembered = ports.projects
+      .snapshot({ id: row.workspace_id, project_id: row.project_id })
+      .catch((error: unknown) => ports.logger.warn({ err: error, session: row.id }, 'the workspace could not be remembered for a diff'));
     const box = slot?.box ?? (await newBox(entry, row, project));
     entry.box = box;
     entry.place = box.place.name;
     slot?.box.binding.bind(row.id);
+    await remembered;
     if (entry.stop.signal.aborted) return;
     if (slot) return run(entry, row, slot.conversation);
     const before = row.agent_state as AgentState | null;

@@ -1,5 +1,5 @@
-import { constants } from 'node:fs';
-import { lstat, open, readlink, type FileHandle } from 'node:fs/promises';
+import { constants, type Stats } from 'node:fs';
+import { lstat, open, readdir, readlink, type FileHandle } from 'node:fs/promises';
 import { fail } from '../schema/index.ts';
 
 const maxLinks = 20;
@@ -67,6 +67,32 @@ async function walkOnce(root: string, names: string[], options: { makeParents?: 
 /** The path of an entry as seen through an open handle: the kernel resolves the handle, not the name above it. */
 export function inFolder(folder: FileHandle, name: string): string {
   return `/proc/self/fd/${folder.fd}/${name}`;
+}
+
+/** A plain file or folder below another, under its relative name; `path` holds while the walk stands on it. */
+export interface Below {
+  name: string;
+  path: string;
+  info: Stats;
+}
+
+/** Walks a folder by handles, sorted, folders before what is in them. Links, pipes, devices and the unwanted are left out. */
+export async function* entriesBelow(folder: FileHandle, isWanted: (name: string) => boolean = () => true, prefix = ''): AsyncGenerator<Below> {
+  for (const each of (await readdir(`/proc/self/fd/${folder.fd}`)).sort()) {
+    if (!isWanted(each)) continue;
+    const path = inFolder(folder, each);
+    const info = await lstat(path).catch(() => undefined);
+    if (!info?.isDirectory() && !info?.isFile()) continue;
+    yield { name: `${prefix}${each}`, path, info };
+    if (!info.isDirectory()) continue;
+    const inner = await openFolderAt(path).catch(() => undefined);
+    if (!inner) continue;
+    try {
+      yield* entriesBelow(inner, isWanted, `${prefix}${each}/`);
+    } finally {
+      await inner.close();
+    }
+  }
 }
 
 export function openFolderAt(path: string): Promise<FileHandle> {

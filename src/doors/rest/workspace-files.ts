@@ -60,6 +60,19 @@ export function workspaceFileRoutes(app: FastifyInstance, authenticate: Authenti
   });
 }
 
+/** GET /workspaces/{id}/diff: what changed since the latest session began there. */
+export function workspaceDiffRoutes(app: FastifyInstance, authenticate: Authenticate, projects: Projects): void {
+  resource(app, authenticate, '/workspaces/:id/diff', {
+    GET: {
+      summary: 'What changed in a workspace since the latest session began in it',
+      handle: async (request, _, actor) => {
+        demandLevel(actor, 'write', what);
+        return projects.diff(actor, idOf(request));
+      },
+    },
+  });
+}
+
 /** The body as it comes, with its announced length checked before anything is read. */
 export function bodyOf(request: FastifyRequest, maxBytes = maxFileBytes): AsyncIterable<Uint8Array> {
   if (Number(request.headers['content-length'] ?? 0) > maxBytes) throw fail('body.too_large', { limit: maxBytes });
