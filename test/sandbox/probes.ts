@@ -118,3 +118,7 @@ export const probes: Probe[] = [
     script: `for f in /proc/[0-9]*/fd/*; do t=$(readlink $f 2>/dev/null); case "$t" in /dev/*|/proc/*|/spool/*|/opt/oubliette/*|pipe:*|socket:*|anon_inode:*|"") ;; *) [ -d $f/. ] && echo "$f is $t"; head -c 1 $f 2>/dev/null | grep -q . && echo "read $t";; esac; done; echo held`,
   },
 ];
+
+/** A probe's script with the names of what is outside. */
+export const fillIn = (probe: Probe, names: Record<string, string>): string =>
+  probe.script.replace(/\$(HOST_\w+)/g, (_, key: string) => names[key]!);
