@@ -200,6 +200,11 @@ test('an answer is cut off at its limit, also when it only grows while it is unp
   await assert.rejects(ask(), hasCode('response.too_large', /4194304/));
 });
 
+test('an answer to HEAD is null, whatever size it announces', async () => {
+  server.answer = (_, to) => to.writeHead(200, { 'content-length': '99999999' }).end();
+  assert.equal((await ask({ method: 'HEAD' })).value, null);
+});
+
 test('compressed answers are unpacked, broken or unknown ones are refused', async () => {
   for (const [encoding, pack] of [
     ['gzip', gzipSync],

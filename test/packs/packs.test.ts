@@ -2,6 +2,8 @@ import assert from 'node:assert/strict';
 import { chmod, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { after, before, test } from 'node:test';
 import { entryPoint } from '../../src/entry.ts';
 import type { Logger } from '../../src/observe/index.ts';
@@ -48,9 +50,17 @@ const within = (ms: number): { signal: AbortSignal } => {
   return { signal: stop.signal };
 };
 const hasCode = (code: string) => (error: { code?: string }) => error.code === code;
+const root = join(import.meta.dirname, '..', '..');
+const isAlive = (pid: number): boolean => {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+};
 const until = async (isTrue: () => boolean): Promise<void> => {
-  for (let left = 60; !isTrue(); left--) {
-    assert.ok(left > 0, 'did not come true within 3 s');
+  for (let left = 200; !isTrue(); left--) {
+    assert.ok(left > 0, 'did not come true within 10 s');
     await new Promise((done) => setTimeout(done, 50));
   }
 };
@@ -275,11 +285,13 @@ test('packs import files beside them, and a change there counts as a change of t
 
 test('a file or a folder that others may write is refused', async () => {
   await write('open.ts', `export function f() {} f.tool = ${tool()}`);
+  await chmod(folder, 0o755);
   await chmod(join(folder, 'open.ts'), 0o666);
   await packs.reload();
   await packs.reload();
   assert.match(packs.problems()[0]?.message ?? '', /written by others/);
   await rm(join(folder, 'open.ts'));
+  await chmod(folder, 0o700);
   const loose = await mkdtemp(join(tmpdir(), 'oub-loose-'));
   await writeFile(join(loose, 'x.ts'), `export function f() {} f.tool = ${tool()}`);
   await chmod(loose, 0o777);
@@ -288,6 +300,48 @@ test('a file or a folder that others may write is refused', async () => {
   assert.match(refused.problems()[0]?.message ?? '', /can be written by others/);
   await refused.close();
   await rm(loose, { recursive: true });
+});
+
+test('a pack that hangs while it is loaded holds up nobody', async () => {
+  const mine = await mkdtemp(join(tmpdir(), 'oub-packs-'));
+  await writeFile(join(mine, 'hang.ts'), 'await new Promise(() => setInterval(() => {}, 1000));', { mode: 0o600 });
+  await writeFile(join(mine, 'fine.ts'), `export function f() { return 1 } f.tool = ${tool()}`, { mode: 0o600 });
+  const started = performance.now();
+  const both = await openPacks({
+    folder: mine,
+    hostPath: entryPoint('sources/packs/pack-host'),
+    log,
+    lookEveryMs: 100,
+  });
+  assert.ok(performance.now() - started < 8_000);
+  assert.equal(await both.find('fine.f')!.run({}, callOf()), 1);
+  await both.close();
+  await rm(mine, { recursive: true });
+});
+
+test('an endless loop ends with its server, however that ends', async () => {
+  const mine = await mkdtemp(join(tmpdir(), 'oub-packs-'));
+  await writeFile(
+    join(mine, 'loop.ts'),
+    `export function f() { for (;;); } f.tool = ${tool()}; export function pid() { return process.pid } pid.tool = ${tool()}`,
+    { mode: 0o600 },
+  );
+  const program = `
+    import { openPacks } from ${JSON.stringify(join(root, 'src/sources/packs/index.ts'))};
+    const log = { debug() {}, info() {}, warn() {}, error() {} };
+    const packs = await openPacks({ folder: ${JSON.stringify(mine)}, hostPath: ${JSON.stringify(entryPoint('sources/packs/pack-host'))}, log });
+    const call = { actor: {}, tool: {}, signal: new AbortController().signal };
+    console.log(await packs.find('loop.pid').run({}, call));
+    packs.find('loop.f').run({}, call).catch(() => {});`;
+  const server = spawn(process.execPath, ['--input-type=module', '-e', program], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const [line] = (await once(server.stdout, 'data')) as [Buffer];
+  const pid = Number(line.toString());
+  assert.ok(pid > 0);
+  server.kill('SIGKILL');
+  await until(() => !isAlive(pid));
+  await rm(mine, { recursive: true });
 });
 
 test('nothing is left behind', async () => {

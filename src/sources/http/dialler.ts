@@ -33,6 +33,8 @@ export interface DialAnswer {
   status: number;
   headers: Record<string, string | string[] | undefined>;
   url: URL;
+  /** An answer to HEAD announces a body that never comes. */
+  isHead: boolean;
   body: Readable;
 }
 
@@ -99,7 +101,14 @@ export function dialler(options: { settings: () => Pick<Settings, 'allowedHosts'
         signal: init.signal,
       });
       const location = redirectTarget(answer.statusCode, answer.headers['location'], hop.url);
-      if (!location) return { status: answer.statusCode, headers: answer.headers, url: hop.url, body: answer.body };
+      if (!location)
+        return {
+          status: answer.statusCode,
+          headers: answer.headers,
+          url: hop.url,
+          isHead: hop.method === 'HEAD',
+          body: answer.body,
+        };
       answer.body.on('error', () => {}).destroy();
       if (followed >= (policy?.maxRedirects ?? 5)) throw tooManyRedirects(hop.url, followed);
       hop = nextHop(hop, location, answer.statusCode, policy);

@@ -44,7 +44,7 @@ export function readBody(
     } catch (error) {
       return stop(error);
     }
-    if (stream === body && declared > maxBytes) return tooLarge();
+    if (stream === body && declared > maxBytes && !answer.isHead) return tooLarge();
     let size = 0;
     stream.on('data', (chunk: Buffer) => {
       if (isOver) return;

@@ -31,13 +31,15 @@ export async function scanFolder(folder: string): Promise<FolderView> {
   const problem = writableByOthers(own);
   if (problem)
     return { refusedBecause: `${folder} ${problem}. Packs run code: make it yours alone with chmod 700.`, files: [] };
+  // Where nobody else can enter, the modes of files do not matter.
+  const isPrivate = (own.mode & 0o077) === 0;
   const shared: string[] = [];
   const files: PackFile[] = [];
   for (const entry of (await readdir(folder, { withFileTypes: true })).sort((a, b) => (a.name < b.name ? -1 : 1))) {
     const path = join(folder, entry.name);
     if (entry.name.startsWith('.') || entry.name === 'node_modules') continue;
     if (entry.isDirectory()) shared.push(await folderSignature(path, 0));
-    else if (isPackName(entry.name)) files.push(...(await lookAt(path, entry.name)));
+    else if (isPackName(entry.name)) files.push(...(await lookAt(path, entry.name, isPrivate)));
     else shared.push(await fileSignature(path));
   }
   const more = shared.join();
@@ -48,12 +50,12 @@ function isPackName(name: string): boolean {
   return endings.includes(parse(name).ext) && !/\.(d|test)\.[mc]?[tj]s$/.test(name);
 }
 
-async function lookAt(path: string, name: string): Promise<PackFile[]> {
+async function lookAt(path: string, name: string, isPrivate: boolean): Promise<PackFile[]> {
   const found = await stat(path).catch(() => undefined);
   if (!found?.isFile()) return [];
   const slug = parse(name).name.replaceAll('_', '-');
   const base = { slug, name, path, signature: signatureOf(found), modifiedAt: found.mtime.toISOString() };
-  const problem = writableByOthers(found);
+  const problem = isPrivate ? undefined : writableByOthers(found);
   if (problem) return [{ ...base, refusedBecause: `the file ${problem}` }];
   return [isSlug(slug) ? base : { ...base, refusedBecause: 'its name must be letters, digits and dashes' }];
 }
@@ -93,9 +95,11 @@ async function folderSignature(folder: string, depth: number): Promise<string> {
   return (await Promise.all(parts)).join();
 }
 
+const snapshotPrefix = 'oubliette-packs-';
+
 /** A copy of the folder as it is now, readable by the packs' user: what runs is what was checked, until its last call ends. */
 export async function takeSnapshot(folder: string, owner?: { uid: number; gid: number }): Promise<string> {
-  const target = join(tmpdir(), `oubliette-packs-${randomBytes(12).toString('hex')}`);
+  const target = join(tmpdir(), `${snapshotPrefix}${process.pid}-${randomBytes(12).toString('hex')}`);
   await mkdir(target, { mode: 0o700 });
   await cp(folder, target, { recursive: true, filter: (path) => path !== join(folder, 'node_modules') });
   const modules = join(folder, 'node_modules');
@@ -106,6 +110,28 @@ export async function takeSnapshot(folder: string, owner?: { uid: number; gid: n
   await writeFile(join(target, 'package.json'), '{"type":"module"}', { flag: 'wx' }).catch(() => {});
   if (owner) await giveAway(target, owner);
   return target;
+}
+
+/** Removes what servers left behind that did not end by themselves. */
+export async function dropStaleSnapshots(): Promise<void> {
+  for (const name of await readdir(tmpdir()).catch(() => [])) {
+    const pid = Number(/^oubliette-packs-(\d+)-[0-9a-f]{24}$/.exec(name)?.[1]);
+    const path = join(tmpdir(), name);
+    if (pid > 0 && !isAlive(pid) && (await isOurs(path))) await dropSnapshot(path).catch(() => {});
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code !== 'ESRCH';
+  }
+}
+
+async function isOurs(path: string): Promise<boolean> {
+  const found = await lstat(path).catch(() => undefined);
+  return found?.isDirectory() === true && (process.getuid?.() === 0 || found.uid === process.getuid?.());
 }
 
 export async function dropSnapshot(path: string): Promise<void> {

@@ -1,5 +1,6 @@
 // The process in which one pack runs: it imports one file, then answers calls. It imports nothing of ours but types.
 import { pathToFileURL } from 'node:url';
+import { Worker } from 'node:worker_threads';
 import type { CallAbout, FromHost, ToHost } from './host-messages.ts';
 
 type PackFunction = ((args: unknown, call: unknown) => unknown) & { tool?: unknown };
@@ -19,6 +20,13 @@ process.on('message', (message: ToHost) => {
 });
 // Without the server there is nobody to work for.
 process.on('disconnect', () => process.exit(0));
+// An endless loop never hears that the server is gone; a thread of its own does.
+const watchman = new Worker(
+  `const server = process.ppid;
+   setInterval(() => { if (process.ppid !== server) process.kill(process.pid, 'SIGKILL'); }, 1000);`,
+  { eval: true, execArgv: [], env: {}, resourceLimits: { maxOldGenerationSizeMb: 8 } },
+);
+watchman.unref();
 // A promise that a pack forgot must not end its other calls.
 process.on('unhandledRejection', (reason) => console.error(reason));
 

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { readFile } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from '../../observe/index.ts';
 import {
   fail,
@@ -11,7 +12,7 @@ import {
   type OfferedBundle,
 } from '../../schema/index.ts';
 import { readDefinition, type PackDefinition } from './pack-definitions.ts';
-import { dropSnapshot, scanFolder, takeSnapshot, type PackFile } from './pack-folder.ts';
+import { dropSnapshot, dropStaleSnapshots, scanFolder, takeSnapshot, type PackFile } from './pack-folder.ts';
 import { BrokenPack, PackProcess, ProcessEnded } from './pack-process.ts';
 
 export interface PackProblem {
@@ -49,11 +50,17 @@ interface Pack {
 }
 
 const idleMs = 300_000;
+const startMs = 3_000;
 
 /** Opens the folder and loads what is in it; later changes are seen within a second or so. */
 export async function openPacks({ folder, hostPath, log, lookEveryMs = 800 }: PacksOptions): Promise<Packs> {
   const packs = new Map<string, Pack>();
   const listeners = new Set<() => void>();
+  /** What the folder holds now; loading it may still be under way. */
+  let wanted = new Map<string, PackFile>();
+  const loading = new Set<Promise<void>>();
+  const alive = new Set<PackProcess>();
+  /** Old versions with calls to finish, and the snapshots that go with them. */
   const leaving = new Map<PackProcess, string>();
   const drop = await unprivilegedUser();
   const warnings =
@@ -62,19 +69,23 @@ export async function openPacks({ folder, hostPath, log, lookEveryMs = 800 }: Pa
   let looking: Promise<void> | undefined;
   let isClosed = false;
 
-  const start = (snapshot: string, name: string): PackProcess =>
-    new PackProcess({
+  function start(snapshot: string, name: string): PackProcess {
+    const started = new PackProcess({
       hostPath,
       folder: snapshot,
       file: join(snapshot, name),
       ...(drop && { drop }),
       onOutput: (text) => log.info({ span: 'pack.output', pack: name }, text.trimEnd().slice(0, 2_000)),
       onExit: (process) => {
+        alive.delete(process);
         const left = leaving.get(process);
         leaving.delete(process);
         if (left !== undefined) void dropSnapshot(left).catch(() => {});
       },
     });
+    alive.add(started);
+    return started;
+  }
 
   const retire = (good: Pack['good']): void => {
     if (!good) return;
@@ -84,15 +95,11 @@ export async function openPacks({ folder, hostPath, log, lookEveryMs = 800 }: Pa
   };
 
   async function load(file: PackFile): Promise<Pack> {
-    const before = packs.get(file.slug);
-    const keep = before?.good && { good: before.good };
-    if (file.refusedBecause !== undefined)
-      return { file, ...keep, problem: { file: file.name, message: file.refusedBecause } };
+    if (file.refusedBecause !== undefined) return { file, problem: { file: file.name, message: file.refusedBecause } };
     const snapshot = await takeSnapshot(folder, drop);
     const process = start(snapshot, file.name);
     try {
       const definition = readDefinition(file.slug, await process.load());
-      retire(before?.good);
       log.info({ span: 'pack.load', pack: file.name, tools: definition.tools.length }, `pack ${file.name} loaded`);
       return { file, good: { definition, snapshot, process, modifiedAt: file.modifiedAt } };
     } catch (error) {
@@ -104,28 +111,39 @@ export async function openPacks({ folder, hostPath, log, lookEveryMs = 800 }: Pa
         { span: 'pack.broken', pack: file.name, ...(line !== undefined && { line }) },
         `pack ${placed(file.name, line)}: ${message}`,
       );
-      return { file, ...keep, problem: { file: file.name, message, ...(line !== undefined && { line }) } };
+      return { file, problem: { file: file.name, message, ...(line !== undefined && { line }) } };
     }
+  }
+
+  /** Takes what was loaded, unless the file changed again meanwhile; a broken one leaves the last good version in place. */
+  async function take(file: PackFile): Promise<void> {
+    const loaded = await load(file);
+    const isWanted = wanted.get(file.slug)?.signature === file.signature;
+    if (isClosed || !isWanted) return retire(loaded.good);
+    const before = packs.get(file.slug)?.good;
+    if (loaded.good) retire(before);
+    packs.set(file.slug, loaded.good || !before ? loaded : { ...loaded, good: before });
+    tell();
   }
 
   async function look(): Promise<void> {
     const view = await scanFolder(folder);
-    let isChanged = noteFolder(view.refusedBecause);
-    const twice = new Set<string>();
-    const wanted = view.files.filter(({ slug }) => !twice.has(slug) && twice.add(slug));
+    const isFolderChanged = noteFolder(view.refusedBecause);
+    const before = wanted;
+    wanted = new Map(view.files.toReversed().map((file) => [file.slug, file]));
+    let isGone = false;
     for (const [slug, pack] of packs)
-      if (!wanted.some((file) => file.slug === slug)) {
+      if (!wanted.has(slug)) {
         packs.delete(slug);
         retire(pack.good);
-        isChanged = true;
+        isGone = true;
       }
-    const changed = wanted.filter((file) => packs.get(file.slug)?.file.signature !== file.signature);
-    for (const pack of await Promise.all(changed.map(load))) {
-      if (isClosed) retire(pack.good);
-      else packs.set(pack.file.slug, pack);
-      isChanged = true;
+    if (isGone || isFolderChanged) tell();
+    for (const file of wanted.values()) {
+      if (before.get(file.slug)?.signature === file.signature) continue;
+      const taking = take(file).finally(() => loading.delete(taking));
+      loading.add(taking);
     }
-    if (isChanged) for (const listener of listeners) listener();
   }
 
   function noteFolder(refusedBecause: string | undefined): boolean {
@@ -135,7 +153,12 @@ export async function openPacks({ folder, hostPath, log, lookEveryMs = 800 }: Pa
     return true;
   }
 
-  const reload = (): Promise<void> => (looking ??= look().finally(() => (looking = undefined)));
+  const tell = (): void => listeners.forEach((listener) => listener());
+  const lookOnce = (): Promise<void> => (looking ??= look().finally(() => (looking = undefined)));
+  const reload = async (): Promise<void> => {
+    await lookOnce();
+    await Promise.all(loading);
+  };
 
   /** The process of a pack, started again if it was ended. */
   async function processOf(good: NonNullable<Pack['good']>, name: string): Promise<PackProcess> {
@@ -180,7 +203,7 @@ export async function openPacks({ folder, hostPath, log, lookEveryMs = 800 }: Pa
   }
 
   const timer = setInterval(
-    () => void reload().catch((error: Error) => log.error({ span: 'pack.look' }, error.message)),
+    () => void lookOnce().catch((error: Error) => log.error({ span: 'pack.look' }, error.message)),
     lookEveryMs,
   );
   timer.unref();
@@ -192,7 +215,9 @@ export async function openPacks({ folder, hostPath, log, lookEveryMs = 800 }: Pa
       }
   }, idleMs);
   resting.unref();
-  await reload();
+  await dropStaleSnapshots();
+  // A pack that hangs while it is loaded must not hold up the server.
+  await Promise.race([reload(), sleep(startMs, undefined, { ref: false })]);
 
   return {
     bundles: () => [...packs.values()].map(offered),
@@ -223,10 +248,10 @@ export async function openPacks({ folder, hostPath, log, lookEveryMs = 800 }: Pa
       clearInterval(timer);
       clearInterval(resting);
       await looking?.catch(() => {});
-      const all = [...packs.values()].flatMap((pack) => pack.good ?? []);
-      for (const good of all) good.process?.kill();
-      for (const process of leaving.keys()) process.kill();
-      await Promise.all([...all.map((good) => good.snapshot), ...leaving.values()].map((path) => dropSnapshot(path)));
+      for (const process of alive) process.kill();
+      await Promise.all(loading);
+      const snapshots = [...packs.values()].flatMap((pack) => pack.good?.snapshot ?? []);
+      await Promise.all([...snapshots, ...leaving.values()].map((path) => dropSnapshot(path)));
     },
   };
 }
