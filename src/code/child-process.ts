@@ -18,12 +18,14 @@ export class ChildKilled extends Error {
 }
 
 interface Pending {
+  startedAt: number;
+  maxMs: number;
   resolve(frame: Frame<FromChild>): void;
   reject(error: ChildKilled): void;
 }
 
 /** After this long a program may no longer compete with short ones for the processor. */
-const slowAfterMs = 200;
+const slowAfterMs = 500;
 const watchEveryMs = 20;
 const pageBytes = 4096;
 
@@ -99,9 +101,9 @@ export class Child {
   ask(message: ToChild, tail: Buffer | undefined, maxMs: number): Promise<Frame<FromChild>> {
     if (this.isDead) return Promise.reject(new ChildKilled(this.#reason, { cause: this.#startError }));
     return new Promise((resolve, reject) => {
-      const startedAt = Date.now();
-      this.#pending = { resolve, reject };
-      this.#watch = setTimeout(() => this.#look(startedAt, maxMs), Math.min(watchEveryMs, maxMs));
+      const pending: Pending = { resolve, reject, startedAt: Date.now(), maxMs };
+      this.#pending = pending;
+      this.#watch = setTimeout(() => this.#look(pending), Math.min(watchEveryMs, maxMs));
       this.#channel.write(encodeFrame(message, tail));
     });
   }
@@ -128,9 +130,10 @@ export class Child {
     }
   }
 
-  /** Looks at time and memory of a program that has been running for a while. */
-  #look(startedAt: number, maxMs: number): void {
-    if (this.isDead || !this.#pending) return;
+  /** Looks at time and memory of a program that has been running for a while; `pending` tells it from a later one. */
+  #look(pending: Pending): void {
+    if (this.#pending !== pending) return;
+    const { startedAt, maxMs } = pending;
     const usedMs = Date.now() - startedAt;
     if (usedMs >= maxMs) {
       this.kill('time');
@@ -141,9 +144,9 @@ export class Child {
       lowerPriority(this.pid);
     }
     void this.#residentBytes().then((bytes) => {
+      if (this.#pending !== pending) return;
       if (bytes > this.#maxResidentBytes) this.kill('memory');
-      else if (this.#pending)
-        this.#watch = setTimeout(() => this.#look(startedAt, maxMs), Math.min(watchEveryMs, maxMs - usedMs));
+      else this.#watch = setTimeout(() => this.#look(pending), Math.min(watchEveryMs, maxMs - usedMs));
     });
   }
 
