@@ -1,3 +1,4 @@
+import { IdTable } from './id-table.ts';
 import type { SearchDoc } from './search.ts';
 
 const alive = 1;
@@ -13,7 +14,7 @@ export class DocTable {
   texts = new Uint32Array(2048);
   flags = new Uint8Array(1024);
   bundles = new Uint32Array(1024);
-  readonly #numbers = new Map<string, number>();
+  readonly #numbers = new IdTable((doc) => this.ids[doc] as string);
   readonly #bundleNumbers = new Map<string, number>();
   #living = 0;
 
@@ -28,7 +29,7 @@ export class DocTable {
     table.texts = larger(columns.texts, new Uint32Array(room * 2));
     table.flags = larger(columns.flags, new Uint8Array(room));
     table.bundles = larger(columns.bundles, new Uint32Array(room));
-    columns.ids.forEach((id, doc) => table.#numbers.set(id, doc));
+    columns.ids.forEach((id, doc) => table.#numbers.add(id, doc));
     columns.bundleSlugs.forEach((slug, number) => table.#bundleNumbers.set(slug, number));
     table.#living = columns.ids.length;
     return table;
@@ -55,11 +56,11 @@ export class DocTable {
   }
 
   livingIds(): Iterable<string> {
-    return this.#numbers.keys();
+    return this.ids.filter((_, doc) => this.isAlive(doc));
   }
 
   numberOf(id: string): number | undefined {
-    return this.#numbers.get(id);
+    return this.#numbers.find(id);
   }
 
   add(row: DocRow): number {
@@ -71,7 +72,7 @@ export class DocTable {
     this.texts.set(row.text, doc * 2);
     this.flags[doc] = alive | (row.isEnabled ? enabled : 0);
     this.bundles[doc] = this.#bundleNumber(row.bundleSlug);
-    this.#numbers.set(row.id, doc);
+    this.#numbers.add(row.id, doc);
     this.#living++;
     return doc;
   }
@@ -79,7 +80,7 @@ export class DocTable {
   kill(doc: number): void {
     if (!this.isAlive(doc)) return;
     this.flags[doc] = 0;
-    this.#numbers.delete(this.ids[doc] as string);
+    this.#numbers.remove(this.ids[doc] as string);
     this.#living--;
   }
 

@@ -32,7 +32,7 @@ export class SearchFile {
       let db: DatabaseSync | undefined;
       try {
         db = new DatabaseSync(path, { timeout: 10_000 });
-        db.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;
+        db.exec(`PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;
           CREATE TABLE IF NOT EXISTS parts (name TEXT PRIMARY KEY, crc INTEGER NOT NULL, data BLOB NOT NULL) STRICT;
           CREATE TABLE IF NOT EXISTS changes (seq INTEGER PRIMARY KEY, id TEXT NOT NULL, doc TEXT) STRICT;`);
         const file = new SearchFile(db);
@@ -48,15 +48,22 @@ export class SearchFile {
   }
 
   #load(memory: SearchMemory): void {
-    const rows = this.#all<{ name: string; crc: number; data: Uint8Array }>('SELECT name, crc, data FROM parts');
-    if (rows.length > 0) {
-      const parts = new Map(rows.map((row) => [row.name, checked(row)]));
-      const { docs, base } = decode(parts);
+    if (this.#all('SELECT 1 FROM parts LIMIT 1').length > 0) {
+      const { docs, base } = decode((name) => this.#part(name));
       memory.restore(docs, base);
     }
     for (const { id, doc } of this.#all<{ id: string; doc: string | null }>('SELECT id, doc FROM changes ORDER BY seq'))
       if (doc === null) memory.remove(id);
       else memory.put(JSON.parse(doc) as SearchDoc);
+  }
+
+  /** One part at a time: together they would need the memory of the whole index a second time. */
+  #part(name: string): Uint8Array {
+    const row = this.#db.prepare('SELECT crc, data FROM parts WHERE name = ?').get(name) as
+      { crc: number; data: Uint8Array } | undefined;
+    if (!row) throw new Error(`its part ${name} is missing`);
+    if (crc32(row.data) !== row.crc) throw new Error(`its part ${name} is damaged`);
+    return row.data;
   }
 
   #all<T>(sql: string): T[] {
@@ -77,6 +84,7 @@ export class SearchFile {
       this.#db.exec('DELETE FROM parts; DELETE FROM changes;');
       for (const [name, data] of encode(memory.docs, memory.base)) insert.run(name, crc32(data), data);
     });
+    this.#db.exec('PRAGMA incremental_vacuum; PRAGMA wal_checkpoint(TRUNCATE);');
   }
 
   #write(run: () => void): void {
@@ -93,11 +101,6 @@ export class SearchFile {
   close(): void {
     this.#db.close();
   }
-}
-
-function checked({ name, crc, data }: { name: string; crc: number; data: Uint8Array }): Uint8Array {
-  if (crc32(data) !== crc) throw new Error(`its part ${name} is damaged`);
-  return data;
 }
 
 const columns = ['modified', 'stamps', 'texts', 'flags', 'bundles'] as const;
@@ -121,12 +124,7 @@ function encode(docs: DocTable, base: Base): Map<string, Uint8Array> {
   return parts;
 }
 
-function decode(parts: Map<string, Uint8Array>): { docs: DocTable; base: Base } {
-  const bytes = (name: string): Uint8Array => {
-    const part = parts.get(name);
-    if (!part) throw new Error(`its part ${name} is missing`);
-    return part;
-  };
+function decode(bytes: (name: string) => Uint8Array): { docs: DocTable; base: Base } {
   // Copied, because a blob may start at an odd place in memory.
   const numbers = <T>(name: string, Kind: new (buffer: ArrayBuffer) => T): T =>
     new Kind(bytes(name).slice().buffer as ArrayBuffer);

@@ -95,7 +95,7 @@ class ThreadedIndex implements SearchIndex {
     const worker = new Worker(entryPoint('catalog/search-worker'), {
       workerData: { path: this.#options.path } satisfies SearchWorkerData,
       // The index lies outside the heap; this bounds what a mistake could take.
-      resourceLimits: { maxOldGenerationSizeMb: 512 },
+      resourceLimits: { maxOldGenerationSizeMb: 512, maxYoungGenerationSizeMb: 8 },
     });
     worker.unref();
     this.#worker = worker;

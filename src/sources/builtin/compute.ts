@@ -81,7 +81,7 @@ class Thread {
   constructor(onGone: () => void) {
     this.#worker = new Worker(entryPoint('sources/builtin/compute-worker'), {
       env: {},
-      resourceLimits: { maxOldGenerationSizeMb: 256 },
+      resourceLimits: { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 16 },
     });
     this.#worker.unref();
     // Told to whoever waits by `work`; without a listener it would end the process.
