@@ -91,7 +91,6 @@ for (const name of drivers)
       const [found, ...others] = await later.list({ session: 'ses_1' });
       assert.deepEqual([found?.id, found?.status, found?.labels, others.length], [spec.id, 'running', spec.labels, 0]);
       assert.deepEqual(await later.list({ session: 'ses_1', project: 'other' }), []);
-      await driver.close();
       assert.equal((await later.exec(spec.id, shell('echo here'))).stdout, 'here\n');
       await later.remove(spec.id);
       assert.equal(await later.get(spec.id), undefined);

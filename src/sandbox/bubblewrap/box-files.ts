@@ -17,6 +17,8 @@ export interface BoxFile {
   /** PID of the first process of its PID namespace, and when that started: a number alone may be someone else's now. */
   pid: number;
   pidStarted: string;
+  /** Folders of its control group: a later server may make its own elsewhere. */
+  cgroups: string[];
   /** Set by us when we ended it for a reason. */
   reason?: string;
 }

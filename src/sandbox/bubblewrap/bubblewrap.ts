@@ -19,6 +19,7 @@ import {
   writeBox,
   type BoxFile,
 } from './box-files.ts';
+import { killedForMemory, removeGroups } from './cgroups.ts';
 import { probeBubblewrap, type Abilities } from './probe.ts';
 import { launch } from './launch.ts';
 
@@ -63,8 +64,7 @@ export function bubblewrapDriver(options: BubblewrapOptions): SandboxDriver {
     };
     if (sandbox.status === 'running') return sandbox;
     const exitCode = await exitCodeOf(boxes, box.id);
-    const reason =
-      box.reason ?? ((await (await found()).cgroups?.killedForMemory(box.id)) ? 'out of memory' : undefined);
+    const reason = box.reason ?? ((await killedForMemory(box.cgroups)) ? 'out of memory' : undefined);
     return { ...sandbox, ...(exitCode === undefined ? {} : { exitCode }), ...(reason === undefined ? {} : { reason }) };
   };
 
@@ -148,7 +148,7 @@ export function bubblewrapDriver(options: BubblewrapOptions): SandboxDriver {
       guard.unwatch(id);
       await kill(box);
       await channels.drop(box.mcp);
-      await (await found()).cgroups?.remove(id);
+      await removeGroups(box.cgroups);
       await removeBoxFolder(boxes, id);
     },
     async get(id) {

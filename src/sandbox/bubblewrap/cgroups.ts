@@ -12,11 +12,29 @@ const controllers: Controller[] = ['memory', 'pids', 'cpu'];
 export interface Cgroups {
   /** Controllers that really limit. */
   has: Controller[];
-  /** Makes a group; answers the files that a process must write its pid into to join. */
+  /** Makes a group and answers its folders; a process joins by writing its pid into `cgroup.procs` of each. */
   create(id: string, limits: SandboxLimits): Promise<string[]>;
-  /** How often the kernel killed for memory in this group. */
-  killedForMemory(id: string): Promise<boolean>;
-  remove(id: string): Promise<void>;
+}
+
+/** True when the kernel killed for memory in a group. */
+export async function killedForMemory(folders: string[]): Promise<boolean> {
+  for (const folder of folders)
+    for (const file of ['memory.events', 'memory.oom_control'])
+      if (/^oom_kill [1-9]/m.test(await readFile(join(folder, file), 'utf8').catch(() => ''))) return true;
+  return false;
+}
+
+/** Removes a group whose processes are gone; the kernel lets go of it a moment after its last process. */
+export async function removeGroups(folders: string[]): Promise<void> {
+  for (const folder of folders)
+    for (let attempt = 0; attempt < 50; attempt++) {
+      const problem = await rmdir(folder).then(
+        () => undefined,
+        (error: NodeJS.ErrnoException) => error.code,
+      );
+      if (problem !== 'EBUSY') break;
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
 }
 
 /** Finds where we may make groups by making one; undefined when nowhere. Version 2 and the older one. */
@@ -42,11 +60,9 @@ export async function findCgroups(): Promise<Cgroups | undefined> {
   }
   const groups = cgroupsIn(folders, isUnified);
   try {
-    await groups.create('probe', { memoryMb: 64, pids: 16, cpus: 1 });
+    await removeGroups(await groups.create(`probe-${process.pid}`, { memoryMb: 64, pids: 16, cpus: 1 }));
   } catch {
     return undefined;
-  } finally {
-    await groups.remove('probe');
   }
   return groups.has.length > 0 ? groups : undefined;
 }
@@ -64,15 +80,7 @@ function cgroupsIn(folders: Partial<Record<Controller, string>>, isUnified: bool
           // Without swap there is no such file; then there is nothing to forbid.
           await (file.includes('swap') || file.includes('memsw') ? written.catch(() => {}) : written);
         }
-      return paths(id).map((path) => join(path, 'cgroup.procs'));
-    },
-    async killedForMemory(id) {
-      if (!folders.memory) return false;
-      const file = join(folders.memory, id, isUnified ? 'memory.events' : 'memory.oom_control');
-      return /^oom_kill [1-9]/m.test(await readFile(file, 'utf8').catch(() => ''));
-    },
-    async remove(id) {
-      for (const path of paths(id)) await removeGroup(path);
+      return paths(id);
     },
   };
 }
@@ -97,18 +105,6 @@ function settings(name: Controller, limits: SandboxLimits, isUnified: boolean): 
         ['cpu.cfs_period_us', String(cpuPeriod)],
         ['cpu.cfs_quota_us', quota],
       ];
-}
-
-/** The kernel lets go of a group a moment after its last process. */
-async function removeGroup(path: string): Promise<void> {
-  for (let attempt = 0; attempt < 50; attempt++) {
-    try {
-      return await rmdir(path);
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'EBUSY') return;
-      await new Promise((resolve) => setTimeout(resolve, 20));
-    }
-  }
 }
 
 /** Our own group per controller; the unified hierarchy under the empty name. */

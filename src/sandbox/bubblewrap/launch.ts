@@ -8,6 +8,7 @@ import type { SandboxSpec } from '../driver.ts';
 import { tailOf } from '../log-tail.ts';
 import { bwrapArguments } from './arguments.ts';
 import { childrenOf, processStart } from './box-files.ts';
+import { removeGroups } from './cgroups.ts';
 import type { Abilities } from './probe.ts';
 import { seccompFilter } from './seccomp.ts';
 
@@ -28,17 +29,15 @@ export async function launch(options: {
   root: string;
   able: Abilities;
   folder: string;
-}): Promise<{ pid: number; pidStarted: string }> {
+}): Promise<{ pid: number; pidStarted: string; cgroups: string[] }> {
   const { spec, root, able, folder } = options;
   await mkdir(folder, { recursive: true, mode: 0o700 });
-  const undo = async (): Promise<void> => {
-    await able.cgroups?.remove(spec.id);
-    await rm(folder, { recursive: true, force: true });
-  };
+  let cgroups: string[] = [];
   try {
     const filter = seccompFilter();
     if (filter) await writeFile(join(folder, 'seccomp'), filter, { mode: 0o600 });
-    const groups = (await able.cgroups?.create(spec.id, spec.limits)) ?? [];
+    cgroups = (await able.cgroups?.create(spec.id, spec.limits)) ?? [];
+    const groups = cgroups.map((group) => join(group, 'cgroup.procs'));
     const { options: flags, command } = bwrapArguments({
       root,
       spec,
@@ -58,9 +57,10 @@ export async function launch(options: {
       folder,
       filter !== undefined,
     );
-    return await begun(folder, exit);
+    return { ...(await begun(folder, exit)), cgroups };
   } catch (error) {
-    await undo();
+    await removeGroups(cgroups);
+    await rm(folder, { recursive: true, force: true });
     throw error;
   }
 }
