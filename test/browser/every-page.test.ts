@@ -28,12 +28,8 @@ const pages = (): [name: string, path: string][] => [
   ['tool-edit', `/tools/${furniture.bundleID}/weather/v1/edit`],
   ['import', '/tools/import'],
   ['chat-new', '/chat'],
-  ...(furniture.sessionId
-    ? ([
-        ['chat', `/chat/${furniture.sessionId}`],
-        ['session', `/sessions/${furniture.sessionId}`],
-      ] as [string, string][])
-    : []),
+  ['chat', `/chat/${furniture.sessionId}`],
+  ['session', `/sessions/${furniture.sessionId}`],
   ['console', '/console'],
   ['sessions', '/sessions'],
   ['servers', '/servers'],

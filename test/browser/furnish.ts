@@ -1,9 +1,10 @@
 import type { TestServer } from '../kit/server.ts';
+import { until } from '../kit/until.ts';
 import { bundleId } from './browser-kit.ts';
 
 export interface Furniture {
   bundleID: string;
-  sessionId?: string;
+  sessionId: string;
 }
 
 /** Fills a fresh home with a bit of everything, hostile texts included. */
@@ -81,11 +82,37 @@ export async function furnish(server: TestServer): Promise<Furniture> {
     bundles: ['city'],
   });
   const project = await server.call('project_create', { name: 'First steps' });
-  const sent = project?.value?.id
-    ? await server.call('session_spawn', { project_id: project.value.id, message: 'tools()' })
-    : undefined;
-  return { bundleID, ...(sent?.value?.session_id ? { sessionId: sent.value.session_id } : {}) };
+  const { session_id } = (
+    await server.call('session_spawn', {
+      project_id: project.value.id,
+      message: conversation,
+      context: { caller_id: 'web', on_disconnect: 'wait', timeout_ms: 600_000, caller_tools: [askUser] },
+    })
+  ).value;
+  await until(async () => {
+    const { events } = (await server.call('session_events', { session_id })).value;
+    return events.some((event: { type: string }) => event.type === 'caller_tool_request');
+  }, 60_000);
+  return { bundleID, sessionId: session_id };
 }
+
+/** A turn with a tool call that works, one that fails, and a question that stays open. */
+const conversation = `colour = run(code="demo.foo(text='hello')")
+try:
+    run(code="demo.nothing()")
+except RuntimeError as problem:
+    pass
+web_ask_user(question="The colour is **" + str(colour) + "**. Is that fine? See https://example.com/colours", choices=["Fine", "Another one"])`;
+
+const askUser = {
+  name: 'ask_user',
+  description: 'Ask the person',
+  inputSchema: {
+    type: 'object',
+    properties: { question: { type: 'string' }, choices: { type: 'array', items: { type: 'string' } } },
+    required: ['question'],
+  },
+};
 
 export const path = (bundleID: string, slug: string, version: string): string =>
   `/tools/bundles/${bundleID}/tools/${slug}/version/${version}`;

@@ -153,13 +153,11 @@ describe('tools', () => {
     assert.equal(download.suggestedFilename(), 'parcel.zip');
     const file = await download.path();
     await page.goto(`${world.server.url}/app/tools/import`);
-    await page
-      .getByLabel('File')
-      .setInputFiles({
-        name: 'parcel.zip',
-        mimeType: 'application/zip',
-        buffer: await (await import('node:fs/promises')).readFile(file),
-      });
+    await page.getByLabel('File').setInputFiles({
+      name: 'parcel.zip',
+      mimeType: 'application/zip',
+      buffer: await (await import('node:fs/promises')).readFile(file),
+    });
     await page.getByRole('button', { name: 'Import', exact: true }).click();
     await page.getByText('1 there already').waitFor();
     await page.context().close();

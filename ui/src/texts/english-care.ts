@@ -97,7 +97,7 @@ export const englishCare = {
   'ask.answerJson': 'Answer as JSON or text',
   'ask.send': 'Answer',
   'ask.decline': 'Decline',
-  'ask.deadline': 'Waits until',
+  'ask.deadline': 'Ends',
   'console.about':
     'Write a program over every tool there is, in Python as agents write it. Nothing outside the tools can be reached.',
   'console.program': 'Program',
@@ -170,7 +170,7 @@ export const englishCare = {
   'servers.noneTitle': 'No MCP servers yet',
   'servers.noneAbout': 'A server runs a command on this machine, so it is added on the machine itself:',
   'servers.addNote':
-    'Servers are added and removed on the machine (oubliette server add), or here when http.allowRemoteConfig is on.',
+    'Servers are added and removed on the machine (oubliette server add), or in Settings when http.allowRemoteConfig is on.',
   'servers.changed': 'Definitions that changed since they were first seen: {tools}',
   'servers.reconnect': 'Reconnect',
   'servers.logs': 'Logs',

@@ -102,7 +102,7 @@ export const germanCare: Record<keyof typeof englishCare, string> = {
   'ask.answerJson': 'Antwort als JSON oder Text',
   'ask.send': 'Antworten',
   'ask.decline': 'Ablehnen',
-  'ask.deadline': 'Wartet bis',
+  'ask.deadline': 'Endet',
   'console.about':
     'Schreiben Sie ein Programm über alle Werkzeuge, in Python wie Agenten es schreiben. Außer den Werkzeugen ist nichts erreichbar.',
   'console.program': 'Programm',
@@ -178,7 +178,7 @@ export const germanCare: Record<keyof typeof englishCare, string> = {
   'servers.noneTitle': 'Noch keine MCP-Server',
   'servers.noneAbout': 'Ein Server führt einen Befehl auf diesem Rechner aus, darum wird er dort hinzugefügt:',
   'servers.addNote':
-    'Server werden auf dem Rechner hinzugefügt und entfernt (oubliette server add), oder hier, wenn http.allowRemoteConfig an ist.',
+    'Server werden auf dem Rechner hinzugefügt und entfernt (oubliette server add), oder in den Einstellungen, wenn http.allowRemoteConfig an ist.',
   'servers.changed': 'Seit dem ersten Mal geänderte Definitionen: {tools}',
   'servers.reconnect': 'Neu verbinden',
   'servers.logs': 'Protokoll',

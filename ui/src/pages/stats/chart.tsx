@@ -55,7 +55,11 @@ export default function Chart({ title, series, lines, unit, isBars }: ChartProps
         scales: { x: { time: true }, y: { range: (_plot, _min, max) => [0, Math.max(max * 1.1, 1)] } },
         axes: [
           { ...axis, values: (_plot, times) => timeLabels(times), space: 64 },
-          { ...axis, size: 58, values: (_plot, values) => values.map((value) => write(value)) },
+          {
+            ...axis,
+            size: 58,
+            values: (_plot, values) => values.map((value) => (unit ? write(value) : compact(value))),
+          },
         ],
         series: [
           {},
@@ -82,7 +86,7 @@ export default function Chart({ title, series, lines, unit, isBars }: ChartProps
       sizes.disconnect();
       plot.destroy();
     };
-  }, [series, lines, isBars, write, theme]);
+  }, [series, lines, isBars, unit, write, theme]);
 
   const point = hovered === null ? series.at(-1) : series[hovered];
   return (
@@ -123,6 +127,9 @@ export default function Chart({ title, series, lines, unit, isBars }: ChartProps
     </figure>
   );
 }
+
+const compact = (value: number): string =>
+  new Intl.NumberFormat(currentLanguage(), { notation: 'compact' }).format(value);
 
 /** Null leaves a gap; a bar of no height would still be drawn as a line. */
 function numberAt(point: SeriesPoint, field: keyof SeriesPoint, isBars: boolean | undefined): number | null {
