@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Page } from 'playwright-core';
+import { askingAgentConfig } from './asking-agent.ts';
 import { setting, type Setting } from './browser-kit.ts';
 
 let world: Setting;
 let page: Page;
 before(async () => {
-  world = await setting();
+  world = await setting({ config: askingAgentConfig });
   page = await world.open('/chat');
 });
 after(() => world.close());
@@ -75,6 +76,27 @@ describe('a chat', () => {
     await message().waitFor();
     assert.equal(await message().inputValue(), 'half a thought');
     await message().fill('');
+  });
+});
+
+describe('an agent of its own', () => {
+  test('thinks, plans, calls and asks for permission in the chat', async () => {
+    const project = await world.server.call('project_create', { name: 'Asker', agent: 'asker' });
+    const chat = await world.open(`/chat?project=${project.value.id}`);
+    await chat.getByText('Talk to the agent of Asker').waitFor();
+    await chat.getByRole('textbox', { name: 'Message', exact: true }).fill('go');
+    await chat.keyboard.press('Enter');
+    await chat.getByRole('button', { name: 'Allow once' }).waitFor({ timeout: 30_000 });
+    await chat.getByText('Plan: 1 of 2 done').waitFor();
+    await chat.locator('.fold', { hasText: 'The file must be read first.' }).first().waitFor();
+    const card = chat.locator('.tool-card', { hasText: 'read notes.txt' });
+    await card.locator('summary').click();
+    await card.locator('pre', { hasText: '<b>two</b> lines' }).waitFor();
+    await chat.getByRole('button', { name: 'Allow once' }).click();
+    await chat.locator('.bubble.agent', { hasText: 'You chose yes.' }).waitFor({ timeout: 30_000 });
+    await chat.getByText('Plan: 2 of 2 done').waitFor();
+    assert.equal(await chat.locator('.bubble.agent strong').innerText(), 'yes');
+    await chat.context().close();
   });
 });
 

@@ -2,18 +2,21 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import type { Page } from 'playwright-core';
+import { askingAgentConfig } from './asking-agent.ts';
 import { axeFindings, screenshotFolder, setting, type Setting } from './browser-kit.ts';
 import { furnish, type Furniture } from './furnish.ts';
 
 const widths = [1440, 900, 390];
+const config = `${askingAgentConfig}
+allowedHosts: ["127.0.0.1"]
+aliases: { colour: demo.foo }
+snippets: { twice: { description: Call it twice, params: { word: { example: hi } }, body: 'demo.foo(text="{{ word }}")' } }
+`;
 
 let world: Setting;
 let furniture: Furniture;
 before(async () => {
-  world = await setting({
-    config:
-      'allowedHosts: ["127.0.0.1"]\naliases: { colour: demo.foo }\nsnippets: { twice: { description: Call it twice, params: { word: { example: hi } }, body: "demo.foo(text=\\"{{ word }}\\")" } }\n',
-  });
+  world = await setting({ config });
   furniture = await furnish(world.server);
 });
 after(() => world.close());
@@ -29,6 +32,7 @@ const pages = (): [name: string, path: string][] => [
   ['import', '/tools/import'],
   ['chat-new', '/chat'],
   ['chat', `/chat/${furniture.sessionId}`],
+  ['chat-asking', `/chat/${furniture.askingId}`],
   ['session', `/sessions/${furniture.sessionId}`],
   ['console', '/console'],
   ['sessions', '/sessions'],

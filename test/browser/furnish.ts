@@ -5,9 +5,10 @@ import { bundleId } from './browser-kit.ts';
 export interface Furniture {
   bundleID: string;
   sessionId: string;
+  askingId: string;
 }
 
-/** Fills a fresh home with a bit of everything, hostile texts included. */
+/** Fills a fresh home with a bit of everything, hostile texts included. Its configuration must offer the asking agent. */
 export async function furnish(server: TestServer): Promise<Furniture> {
   const bundleID = bundleId(1);
   await server.ask('PUT', `/tools/bundles/${bundleID}`, {
@@ -89,11 +90,18 @@ export async function furnish(server: TestServer): Promise<Furniture> {
       context: { caller_id: 'web', on_disconnect: 'wait', timeout_ms: 600_000, caller_tools: [askUser] },
     })
   ).value;
-  await until(async () => {
+  await hasEvent(server, session_id, 'caller_tool_request');
+  const asker = await server.call('project_create', { name: 'Asker', agent: 'asker' });
+  const asking = await server.call('session_spawn', { project_id: asker.value.id, message: 'go', permissions: 'ask' });
+  await hasEvent(server, asking.value.session_id, 'permission_request');
+  return { bundleID, sessionId: session_id, askingId: asking.value.session_id };
+}
+
+function hasEvent(server: TestServer, session_id: string, type: string): Promise<void> {
+  return until(async () => {
     const { events } = (await server.call('session_events', { session_id })).value;
-    return events.some((event: { type: string }) => event.type === 'caller_tool_request');
+    return events.some((event: { type: string }) => event.type === type);
   }, 60_000);
-  return { bundleID, sessionId: session_id };
 }
 
 /** A turn with a tool call that works, one that fails, and a question that stays open. */
