@@ -25,7 +25,7 @@ import { examineServer } from './doctor.ts';
 import { openEngine } from './code/index.ts';
 import { entryPoint, packageRoot, webAppFolder } from './entry.ts';
 import { callGate, catalogGate, directory, exchange, lists, ToolViews, type Sources } from './gate/index.ts';
-import { functionName, newUuid, packName, type BuiltInBundle } from './schema/index.ts';
+import { fail, functionName, newUuid, packName, type BuiltInBundle } from './schema/index.ts';
 import {
   Database,
   homeKeys,
@@ -69,7 +69,7 @@ import {
   FunctionRegistry,
   textTools,
 } from './sources/builtin/index.ts';
-import { dialler, httpSource, importTools, markdownMaker, previewTools, secretTools, webTools, type StoreTools } from './sources/http/index.ts';
+import { dialler, hostRules, httpSource, importTools, markdownMaker, previewTools, secretTools, webTools, type StoreTools } from './sources/http/index.ts';
 import { openPacks } from './sources/packs/index.ts';
 import { mcpServers, serverTools } from './sources/mcp/index.ts';
 import { hiddenMenuTokens, otTools, tokenCounter, type FindTools } from './sources/ot/index.ts';
@@ -175,6 +175,13 @@ async function build(options: ServerOptions, closers: (() => Promise<void> | voi
     settings,
     sandboxes,
     knownBundles,
+    fetch: (url, init, egress) => {
+      const demandListed = ({ hostname, port, protocol }: URL): void => {
+        const wanted = Number(port) || (protocol === 'https:' ? 443 : 80);
+        if (!hostRules(egress).mayAsk(hostname, wanted)) throw fail('host.not_allowed', { message: `${hostname}:${wanted} is not in the egress list of this project.` });
+      };
+      return net.fetch(url, init, { allow: egress, onHop: demandListed });
+    },
   });
   const boxDoors: BoxDoor[] = [];
   const sessionPorts: SessionPorts = {

@@ -25,6 +25,9 @@ beforeEach(async () => {
     db, tables: await openProjects(db), sessions, forgetSession: () => {}, folder: join(folder, 'projects'), settings: () => config.current(),
     sandboxes: openSandboxes({ folder: join(folder, 'sandbox'), sockets: { docker: [], podman: [] } }),
     knownBundles: () => ['ot', 'text', 'demo', 'fs'],
+    fetch: async () => {
+      throw new Error('nothing is fetched here');
+    },
   });
 });
 afterEach(async () => {

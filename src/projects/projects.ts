@@ -1,8 +1,9 @@
 import { mkdir, readdir, rename, rm, stat, chown } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { DriverName, Probe, SandboxDriver, Sandboxes } from '../sandbox/index.ts';
+import { sandboxUser, type DriverName, type Probe, type SandboxDriver, type Sandboxes } from '../sandbox/index.ts';
 import { fail, newId, reachesProject, type Actor, type Settings } from '../schema/index.ts';
 import type { Database, ProjectRow, ProjectTables, ProjectWish, SessionTables, WorkspaceRow } from '../store/index.ts';
+import { cloneInto, type CloneFetch } from './clone.ts';
 import { diffSince, takeSnapshot, type WorkspaceDiff } from './workspace-diff.ts';
 import { admitWish, defaultBundles, levelOf, limitsOf } from './admit-project.ts';
 
@@ -49,6 +50,8 @@ export interface Projects {
   snapshot(workspace: { id: string; project_id: string }): Promise<void>;
   /** What changed since then. */
   diff(actor: Actor, workspaceId: string): Promise<WorkspaceDiff>;
+  /** Puts a git repository into a new folder of a workspace, as far as the project's egress allows. */
+  clone(actor: Actor, workspaceId: string, wish: { url: string; ref?: string; path: string }): Promise<{ commit: string }>;
   sandboxFor(project: Project): Promise<SandboxChoice>;
   /** Runs before a project's rows go: stops what still runs for it. */
   onDelete(listener: (projectId: string) => Promise<void>): void;
@@ -66,9 +69,11 @@ export interface ProjectsOptions {
   settings: () => Settings;
   sandboxes: Pick<Sandboxes, 'choose'>;
   knownBundles: () => readonly string[];
+  /** Reaches only hosts of the list it is given; throws host.not_allowed. */
+  fetch: (url: string, init: Parameters<CloneFetch>[1], egress: readonly string[]) => ReturnType<CloneFetch>;
 }
 
-export function projects({ db, tables, sessions, forgetSession, folder, settings, sandboxes, knownBundles }: ProjectsOptions): Projects {
+export function projects({ db, tables, sessions, forgetSession, folder, settings, sandboxes, knownBundles, fetch }: ProjectsOptions): Projects {
   const beforeDelete: ((projectId: string) => Promise<void>)[] = [];
   const folderOf = (workspace: { id: string; project_id: string }): string => join(folder, workspace.project_id, 'workspaces', workspace.id);
   const snapshotOf = (row: { id: string; project_id: string }): string => join(folder, row.project_id, 'snapshots', row.id);
@@ -103,6 +108,9 @@ export function projects({ db, tables, sessions, forgetSession, folder, settings
 
   async function makeFolder(row: WorkspaceRow): Promise<void> {
     await mkdir(folderOf(row), { recursive: true, mode: 0o700 });
+    // Whoever works in it later must be able to change what is put in before.
+    const { uid, gid } = sandboxUser();
+    if (process.getuid?.() === 0) await chown(folderOf(row), uid, gid);
   }
 
   /** The folder goes first (by a rename), so that a crash leaves either a whole project or one marked for removal. */
@@ -210,6 +218,11 @@ export function projects({ db, tables, sessions, forgetSession, folder, settings
     async diff(actor, id) {
       const row = await workspace(actor, id);
       return diffSince(folderOf(row), snapshotOf(row));
+    },
+    async clone(actor, id, wish) {
+      const row = await workspace(actor, id);
+      const { egress } = filled((await tables.get(row.project_id))!);
+      return cloneInto(folderOf(row), wish, (url, init) => fetch(url, init, egress));
     },
     sandboxFor(project) {
       const now = settings();

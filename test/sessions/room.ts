@@ -66,6 +66,9 @@ async function build(homePath: string, driver: PlainDriver, options: RoomOptions
   const room = projects({
     db, tables: projectTables, sessions: tables, forgetSession: () => {}, folder: home.projects, settings,
     sandboxes: { choose: async () => ({ driver, probe: await driver.probe() }) }, knownBundles: () => ['ot'],
+    fetch: async () => {
+      throw new Error('nothing is fetched here');
+    },
   });
   const auth = tokens(await sqliteTokens(db));
   const blobs = await openBlobs(db, home.blobs);

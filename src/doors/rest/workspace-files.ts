@@ -5,7 +5,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import { demandLevel } from '../../auth/index.ts';
 import { archive, readPlace, removePlace, writePlace, type Projects } from '../../projects/index.ts';
-import { fail } from '../../schema/index.ts';
+import { check, fail } from '../../schema/index.ts';
 import { textParam } from './query.ts';
 import { resource, type Authenticate } from './resource.ts';
 
@@ -60,8 +60,25 @@ export function workspaceFileRoutes(app: FastifyInstance, authenticate: Authenti
   });
 }
 
-/** GET /workspaces/{id}/diff: what changed since the latest session began there. */
+const CloneBody = Type.Object(
+  { url: Type.String({ minLength: 1, maxLength: 2048 }), ref: Type.Optional(Type.String({ minLength: 1, maxLength: 256 })), path: Type.Optional(Type.String({ maxLength: 1024 })) },
+  { additionalProperties: false },
+);
+
+/** GET /workspaces/{id}/diff, POST /workspaces/{id}/clone: what changed since the latest session began; a repository put in. */
 export function workspaceDiffRoutes(app: FastifyInstance, authenticate: Authenticate, projects: Projects): void {
+  resource(app, authenticate, '/workspaces/:id/clone', {
+    POST: {
+      summary: 'Put the newest commit of a git repository into a new folder, as far as the egress of the project allows',
+      body: CloneBody,
+      handle: async (request, reply, actor) => {
+        demandLevel(actor, 'write', what);
+        await projects.workspace(actor, idOf(request));
+        const { url, ref, path = repositoryName((request.body as { url?: unknown })?.url) } = check(CloneBody, request.body);
+        return reply.code(201).send({ path, ...(await projects.clone(actor, idOf(request), { url, path, ...(ref !== undefined && { ref }) })) });
+      },
+    },
+  });
   resource(app, authenticate, '/workspaces/:id/diff', {
     GET: {
       summary: 'What changed in a workspace since the latest session began in it',
@@ -88,3 +105,5 @@ function sendArchive(reply: FastifyReply, tar: Readable, kind: string): FastifyR
   void (kind === 'tgz' ? pipeline(tar, createGzip(), out) : pipeline(tar, out)).catch(() => out.destroy());
   return reply.header('Content-Type', kind === 'tar' ? 'application/x-tar' : 'application/gzip').header('Content-Disposition', `attachment; filename="workspace.${kind}"`).send(out);
 }
+
+const repositoryName = (url: unknown): string => /([^/]+?)(\.git)?\/*$/.exec(String(url))?.[1] ?? 'repository';
