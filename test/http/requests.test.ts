@@ -167,6 +167,13 @@ test('a body that is text is sent as text, and values are encoded for what the c
   assert.equal(last().body, '<a b="&#34;&#60;&#38;&#62;&#39;">&#34;&#60;&#38;&#62;&#39;</a>');
   await send('${v}', undefined, { v: { whole: true } });
   assert.deepEqual([last().body, last().headers['content-type']], ['{"whole":true}', 'application/json']);
+  for (const value of [5, true, null]) {
+    await send('${v}', undefined, { v: value });
+    assert.deepEqual([last().body, last().headers['content-type']], [JSON.stringify(value), 'application/json']);
+  }
+  await send('<doc/>', 'application/xml', {});
+  await send('${v}', 'application/xml', { v: '<doc/>' });
+  assert.equal(last().body, '<doc/>');
   await send({ file: '${v}' }, 'multipart/form-data', { v: 'content' });
   assert.match(last().body, /name="file"\r\n\r\ncontent\r\n/);
 });

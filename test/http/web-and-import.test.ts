@@ -179,6 +179,10 @@ test('an import of what is no document or leads to hosts that are not allowed st
   assert.equal((await call('catalog_import_openapi', { text: 'hello' })).error.code, 'import.invalid');
   assert.equal((await call('catalog_import_openapi', { url: hidden.url })).error.code, 'host.not_allowed');
   assert.equal((await call('catalog_import_openapi', {})).error.code, 'args.invalid');
+  page.answer = (_, response) => response.destroy();
+  assert.equal((await call('catalog_import_openapi', { url: page.url })).error.code, 'source.unreachable');
+  page.answer = (_, response) => response.writeHead(404).end();
+  assert.equal((await call('catalog_import_openapi', { url: page.url })).error.code, 'import.invalid');
   assert.equal(hidden.seen.length, 0);
   const { bundles } = (await (await server.fetch('/tools/bundles?pageSize=256&includeDisabled=true')).json()) as {
     bundles: { slug: string }[];

@@ -110,7 +110,7 @@ function compileText(template: Template, kind: Kind, contentType: string | undef
     fill(values) {
       const only = lone && resolveRef(lone, values);
       if (lone && only === undefined) return undefined;
-      if (lone && typeof only === 'object' && only !== null && kind !== 'xml') {
+      if (lone && typeof only !== 'string' && kind !== 'xml') {
         if (kind === 'form') return { body: formText(only), contentType: contentType as string };
         if (kind === 'multipart') return multipart(only);
         return { body: JSON.stringify(only), contentType: contentType ?? 'application/json' };
@@ -119,7 +119,9 @@ function compileText(template: Template, kind: Kind, contentType: string | undef
       if (lone && kind !== 'json')
         return { body: asText(only), contentType: contentType ?? 'text/plain; charset=utf-8' };
       const filled = template.map((part) =>
-        typeof part === 'string' ? part : encode(part, resolveRef(part, values) ?? ''),
+        typeof part === 'string'
+          ? part
+          : encode(part, resolveRef(part, values) ?? (kind === 'json' && !quoted.has(part) ? null : '')),
       );
       return { body: filled.join(''), contentType: contentType ?? 'text/plain; charset=utf-8' };
     },

@@ -3,8 +3,8 @@ import { fail, type Actor, type BuiltInBundle, type Call } from '../../schema/in
 import type { SecretStore } from '../../store/index.ts';
 import { importCurl } from './curl.ts';
 import type { Dialler } from './dialler.ts';
+import { fetchText } from './fetch-text.ts';
 import { importOpenApi, parseDocument, type ImportedTool, type ImportReport } from './openapi/index.ts';
-import { readText } from './read-body.ts';
 import { slugify } from './openapi/slugs.ts';
 
 /** Stores tools in the bundle of that slug, which is made when it is missing; all or nothing. */
@@ -22,7 +22,6 @@ export interface ImportDeps {
 }
 
 const strict = { additionalProperties: false } as const;
-const maxDocumentBytes = 64 * 1024 * 1024;
 const conflict = Type.Optional(
   Type.Unsafe<'skip' | 'fail'>({
     enum: ['skip', 'fail'],
@@ -89,7 +88,7 @@ async function takeOpenApi(
 ): Promise<object> {
   if ((args.text === undefined) === (args.url === undefined))
     throw fail('args.invalid', { tool: call.tool.name, reason: 'give either text or url' });
-  const text = args.text ?? (await fetchDocument(dialler, args.url as string, call.signal));
+  const text = args.text ?? (await fetchText(dialler, args.url as string, call.signal));
   const made = importOpenApi(parseDocument(text), { bundle: args.bundle, baseUrl: args.base_url ?? args.url });
   const tools = [...made.tools];
   const report = shownReport(made.report);
@@ -97,15 +96,6 @@ async function takeOpenApi(
   for (const host of made.report.hosts) dialler.check(`https://${host}`);
   const stored = await store(call.actor, made.bundle, tools, args.conflict ?? 'fail');
   return { bundle: made.bundle.slug, tools_created: stored.created, tools_skipped: stored.skipped, ...report };
-}
-
-async function fetchDocument(dialler: Dialler, url: string, signal: AbortSignal): Promise<string> {
-  const answer = await dialler.fetch(url, {
-    headers: { accept: 'application/json, application/yaml, text/yaml, */*' },
-    signal,
-  });
-  if (answer.status !== 200) throw fail('import.invalid', { reason: `${answer.url.host} answered ${answer.status}` });
-  return readText(answer, maxDocumentBytes, 'the document');
 }
 
 function shownReport({ operations, imported, skipped, notes, secrets, hosts }: ImportReport): object {

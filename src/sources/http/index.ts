@@ -5,6 +5,7 @@ export { httpSource, type HttpSource, type HttpSourceDeps } from './http-source.
 export type { RequestPreview } from './preview.ts';
 export { secretTools } from './secret-tools.ts';
 export { previewTools } from './preview-tools.ts';
+export { fetchText } from './fetch-text.ts';
 export { importCurl, type CurlImport } from './curl.ts';
 export { importTools, type StoreTools } from './import-tools.ts';
 export { importOpenApi, parseDocument, type ApiImport, type ImportedTool, type ImportReport } from './openapi/index.ts';

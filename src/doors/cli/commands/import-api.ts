@@ -87,12 +87,10 @@ async function readDocument(cli: Cli, file: string): Promise<string> {
 
 /** Whoever types an address on this machine allows that host, for this one document. */
 async function fetchDocument(url: string): Promise<string> {
-  const { dialler } = await import('../../../sources/http/index.ts');
+  const { dialler, fetchText } = await import('../../../sources/http/index.ts');
   const net = dialler({ settings: () => ({ allowedHosts: [] }) });
   try {
-    const answer = await net.webFetch({ allow: [new URL(url).host] })(url, { signal: AbortSignal.timeout(60_000) });
-    if (!answer.ok) throw new CommandFailure('import.invalid', `${url} answered ${answer.status}.`);
-    return await answer.text();
+    return await fetchText(net, url, undefined, { allow: [URL.parse(url)?.host ?? ''] });
   } finally {
     await net.close();
   }
