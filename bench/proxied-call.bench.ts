@@ -10,7 +10,8 @@ import { load } from './load.ts';
 import { interleave, type Row } from './measure.ts';
 import { peer } from './peers.ts';
 
-export const about = 'tools/call of a lean stdio MCP server, behind us, behind other gateways, and behind its own bare HTTP.';
+export const about =
+  'tools/call of a lean stdio MCP server, behind us, behind other gateways, and behind its own bare HTTP.';
 
 const lean = join(import.meta.dirname, 'lean', 'server.ts');
 const proxyVersion = '6.7.19';
@@ -35,8 +36,38 @@ export async function bench(): Promise<Row[]> {
   try {
     const [directPort, proxyPort, gatewayPort] = await Promise.all([freePort(), freePort(), freePort()]);
     children.push(await start([lean, String(directPort)], directPort));
-    children.push(await start([bin('mcp-proxy', proxyVersion), '--port', String(proxyPort), '--server', 'stream', '--', process.execPath, lean], proxyPort));
-    children.push(await start([bin('supergateway', gatewayVersion), '--stdio', `${process.execPath} ${lean}`, '--outputTransport', 'streamableHttp', '--stateful', '--port', String(gatewayPort), '--logLevel', 'none'], gatewayPort));
+    children.push(
+      await start(
+        [
+          bin('mcp-proxy', proxyVersion),
+          '--port',
+          String(proxyPort),
+          '--server',
+          'stream',
+          '--',
+          process.execPath,
+          lean,
+        ],
+        proxyPort,
+      ),
+    );
+    children.push(
+      await start(
+        [
+          bin('supergateway', gatewayVersion),
+          '--stdio',
+          `${process.execPath} ${lean}`,
+          '--outputTransport',
+          'streamableHttp',
+          '--stateful',
+          '--port',
+          String(gatewayPort),
+          '--logLevel',
+          'none',
+        ],
+        gatewayPort,
+      ),
+    );
     const direct: Endpoint = { url: `http://127.0.0.1:${directPort}`, path: '/', headers: {}, body: call };
     const ours = await opened(server.url, '/mcp/b/lean', { ...accept, authorization: `Bearer ${server.token}` });
     const proxy = await opened(`http://127.0.0.1:${proxyPort}`, '/mcp', accept);
@@ -51,11 +82,28 @@ export async function bench(): Promise<Row[]> {
         gateway: () => speed(gateway, 400),
       });
       const best = taken.proxy.map((value, at) => Math.max(value, taken.gateway[at] ?? 0));
-      rows.push({ what: `calls, ${inFlight} in flight`, unit: 'calls/s', ours: taken.ours, other: best, otherName: 'better of mcp-proxy, supergateway', goal: { of: 'ratio', atLeast: inFlight === 1 ? 2 : 5 } });
+      rows.push({
+        what: `calls, ${inFlight} in flight`,
+        unit: 'calls/s',
+        ours: taken.ours,
+        other: best,
+        otherName: 'better of mcp-proxy, supergateway',
+        goal: { of: 'ratio', atLeast: inFlight === 1 ? 2 : 5 },
+      });
     }
-    const p50 = await interleave(rounds, { ours: async () => (await run(ours, 1, 1500)).p50, direct: async () => (await run(direct, 1, 1500)).p50 });
+    const p50 = await interleave(rounds, {
+      ours: async () => (await run(ours, 1, 1500)).p50,
+      direct: async () => (await run(direct, 1, 1500)).p50,
+    });
     const added = p50.ours.map((value, at) => value - (p50.direct[at] ?? 0));
-    rows.push({ what: 'added p50 of one call', unit: 'ms', ours: added, other: p50.direct, otherName: 'the direct call', goal: { of: 'ratio', atMost: 2 } });
+    rows.push({
+      what: 'added p50 of one call',
+      unit: 'ms',
+      ours: added,
+      other: p50.direct,
+      otherName: 'the direct call',
+      goal: { of: 'ratio', atMost: 2 },
+    });
     return rows;
   } finally {
     for (const child of children) killGroup(child);
@@ -65,20 +113,28 @@ export async function bench(): Promise<Row[]> {
 }
 
 /** Every line has a request id of its own: in one session they must not be the same at the same time. */
-async function run({ url, path, headers, body }: Endpoint, inFlight: number, requests: number): Promise<{ perSecond: number; p50: number }> {
+async function run(
+  { url, path, headers, body }: Endpoint,
+  inFlight: number,
+  requests: number,
+): Promise<{ perSecond: number; p50: number }> {
   const check = (text: string, status: number): void => {
     if (status !== 200 || !text.includes('hello')) throw new Error(`${url} answered ${status}: ${text.slice(0, 200)}`);
   };
   const each = Math.ceil(requests / inFlight);
   const startedAt = performance.now();
-  const lines = Array.from({ length: inFlight }, (_, at) => load({ url, path, headers, body: { ...body, id: at + 1 }, inFlight: 1, requests: each, check }));
+  const lines = Array.from({ length: inFlight }, (_, at) =>
+    load({ url, path, headers, body: { ...body, id: at + 1 }, inFlight: 1, requests: each, check }),
+  );
   const done = await within(60_000, Promise.all(lines), url);
   return { perSecond: (each * inFlight) / ((performance.now() - startedAt) / 1000), p50: done[0]?.p50 ?? 0 };
 }
 
 async function within<T>(ms: number, work: Promise<T>, what: string): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => (timer = setTimeout(() => reject(new Error(`${what} did not finish in ${ms} ms`)), ms)));
+  const late = new Promise<never>(
+    (_, reject) => (timer = setTimeout(() => reject(new Error(`${what} did not finish in ${ms} ms`)), ms)),
+  );
   return Promise.race([work, late]).finally(() => clearTimeout(timer));
 }
 
@@ -93,8 +149,18 @@ function killGroup({ pid }: ChildProcess): void {
 /** An initialised session, so that every side does the same. */
 async function opened(url: string, path: string, headers: Record<string, string>): Promise<Endpoint> {
   const send = (body: object, more: Record<string, string> = {}) =>
-    fetch(url + path, { method: 'POST', headers: { 'content-type': 'application/json', ...headers, ...more }, body: JSON.stringify(body), signal: AbortSignal.timeout(5000) });
-  const hello = { jsonrpc: '2.0', id: 0, method: 'initialize', params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'bench', version: '1' } } };
+    fetch(url + path, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...headers, ...more },
+      body: JSON.stringify(body),
+      signal: AbortSignal.timeout(5000),
+    });
+  const hello = {
+    jsonrpc: '2.0',
+    id: 0,
+    method: 'initialize',
+    params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'bench', version: '1' } },
+  };
   for (let i = 0; ; i++) {
     const answer = await send(hello).catch(() => undefined);
     const session = answer?.headers.get('mcp-session-id');
@@ -112,7 +178,9 @@ async function opened(url: string, path: string, headers: Record<string, string>
 
 function bin(name: string, version: string): string {
   const folder = peer(name, version);
-  const { bin: programs } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as { bin: string | Record<string, string> };
+  const { bin: programs } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as {
+    bin: string | Record<string, string>;
+  };
   return join(folder, typeof programs === 'string' ? programs : (programs[name] ?? Object.values(programs)[0] ?? ''));
 }
 

@@ -4,7 +4,15 @@ const verbs = ['list', 'get', 'send', 'resize', 'delete', 'find', 'convert', 'pl
 const things = ['file', 'image', 'message', 'invoice', 'weather', 'user', 'branch', 'number'];
 const tool = (i: number): object => {
   const [verb, thing] = [verbs[i % 8], things[(i >> 3) % 8]];
-  return { name: `${verb}_${thing}_${i}`, description: `${verb} one ${thing} of kind ${part}-${i}`, inputSchema: { type: 'object', properties: { id: { type: 'string', description: `which ${thing}` } }, required: ['id'] } };
+  return {
+    name: `${verb}_${thing}_${i}`,
+    description: `${verb} one ${thing} of kind ${part}-${i}`,
+    inputSchema: {
+      type: 'object',
+      properties: { id: { type: 'string', description: `which ${thing}` } },
+      required: ['id'],
+    },
+  };
 };
 let rest = '';
 process.stdin.setEncoding('utf8').on('data', (chunk: string) => {
@@ -17,11 +25,20 @@ process.stdin.setEncoding('utf8').on('data', (chunk: string) => {
     const size = Math.min(2000, Number(count) - from);
     const result =
       method === 'initialize'
-        ? { protocolVersion: params.protocolVersion, capabilities: { tools: {} }, serverInfo: { name: 'many', version: '1' } }
+        ? {
+            protocolVersion: params.protocolVersion,
+            capabilities: { tools: {} },
+            serverInfo: { name: 'many', version: '1' },
+          }
         : method === 'tools/list'
-          ? { tools: Array.from({ length: size }, (_, i) => tool(from + i)), ...(from + size < Number(count) && { nextCursor: String(from + size) }) }
+          ? {
+              tools: Array.from({ length: size }, (_, i) => tool(from + i)),
+              ...(from + size < Number(count) && { nextCursor: String(from + size) }),
+            }
           : undefined;
-    process.stdout.write(`${JSON.stringify(result ? { jsonrpc: '2.0', id, result } : { jsonrpc: '2.0', id, error: { code: -32601, message: 'Method not found' } })}\n`);
+    process.stdout.write(
+      `${JSON.stringify(result ? { jsonrpc: '2.0', id, result } : { jsonrpc: '2.0', id, error: { code: -32601, message: 'Method not found' } })}\n`,
+    );
   }
 });
 process.stdin.on('end', () => process.exit(0));

@@ -1,14 +1,30 @@
 // As little MCP as possible: one tool, `echo`, over stdio, or with a port as argument over bare HTTP.
 import { createServer } from 'node:http';
 
-const tools = [{ name: 'echo', description: 'Says it again', inputSchema: { type: 'object', properties: { text: { type: 'string' } } }, annotations: { readOnlyHint: true } }];
+const tools = [
+  {
+    name: 'echo',
+    description: 'Says it again',
+    inputSchema: { type: 'object', properties: { text: { type: 'string' } } },
+    annotations: { readOnlyHint: true },
+  },
+];
 
 export function answer({ id, method, params }: { id?: unknown; method?: string; params?: any }): object | undefined {
   if (id === undefined) return undefined;
   if (method === 'initialize')
-    return { jsonrpc: '2.0', id, result: { protocolVersion: params.protocolVersion, capabilities: { tools: {} }, serverInfo: { name: 'lean', version: '1' } } };
+    return {
+      jsonrpc: '2.0',
+      id,
+      result: {
+        protocolVersion: params.protocolVersion,
+        capabilities: { tools: {} },
+        serverInfo: { name: 'lean', version: '1' },
+      },
+    };
   if (method === 'tools/list') return { jsonrpc: '2.0', id, result: { tools } };
-  if (method === 'tools/call') return { jsonrpc: '2.0', id, result: { content: [{ type: 'text', text: params.arguments.text }] } };
+  if (method === 'tools/call')
+    return { jsonrpc: '2.0', id, result: { content: [{ type: 'text', text: params.arguments.text }] } };
   if (method === 'ping') return { jsonrpc: '2.0', id, result: {} };
   return { jsonrpc: '2.0', id, error: { code: -32601, message: 'Method not found' } };
 }

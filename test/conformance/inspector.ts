@@ -15,7 +15,10 @@ export async function inspect(server: TestServer): Promise<string[]> {
   const call = ['--method', 'tools/call', '--tool-name', 'run', '--tool-arg', 'code=20+22'];
   const problems: string[] = [];
   const expect = async (what: string, args: string[], wanted: RegExp): Promise<void> => {
-    const child = spawn(process.execPath, [program, '--cli', ...args], { stdio: ['ignore', 'pipe', 'pipe'], env: { PATH: process.env['PATH'], HOME: server.home } });
+    const child = spawn(process.execPath, [program, '--cli', ...args], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: { PATH: process.env['PATH'], HOME: server.home },
+    });
     const [out, err] = await Promise.all([textOf(child.stdout), textOf(child.stderr)]);
     if (!wanted.test(out)) problems.push(`${what}: ${(out + err).slice(0, 400)}`);
   };

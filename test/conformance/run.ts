@@ -36,14 +36,18 @@ interface Verdict {
 async function conform({ version, args }: Suite, url: string): Promise<Verdict> {
   const out = await mkdtemp(join(tmpdir(), 'conformance-'));
   const program = join(peer('@modelcontextprotocol/conformance', version), 'dist', 'index.js');
-  const child = spawn(process.execPath, [program, 'server', '--url', url, ...args, '-o', out], { stdio: ['ignore', 'ignore', 'ignore'] });
+  const child = spawn(process.execPath, [program, 'server', '--url', url, ...args, '-o', out], {
+    stdio: ['ignore', 'ignore', 'ignore'],
+  });
   await once(child, 'exit');
   const verdict: Verdict = { failed: new Map(), passed: new Set() };
   for (const folder of await readdir(out)) {
     const scenario = folder.replace(/^server-/, '').replace(/-\d{4}-\d{2}-\d{2}T.*$/, '');
     const text = await readFile(join(out, folder, 'checks.json'), 'utf8').catch(() => '[]');
     const checks = JSON.parse(text) as { id: string; status: string; errorMessage?: string }[];
-    const failures = checks.filter((check) => check.status === 'FAILURE').map((check) => `${check.id}: ${check.errorMessage ?? ''}`);
+    const failures = checks
+      .filter((check) => check.status === 'FAILURE')
+      .map((check) => `${check.id}: ${check.errorMessage ?? ''}`);
     if (failures.length > 0) verdict.failed.set(scenario, failures);
     else verdict.passed.add(scenario);
   }
@@ -79,19 +83,30 @@ async function serveDirectly(): Promise<{ url: string; child: ChildProcess }> {
   return { url: `http://localhost:${port}/mcp`, child };
 }
 
-const expected = parse(await readFile(join(here, 'expected-failures.yaml'), 'utf8'), { merge: true }) as Record<string, Record<string, string>>;
+const expected = parse(await readFile(join(here, 'expected-failures.yaml'), 'utf8'), { merge: true }) as Record<
+  string,
+  Record<string, string>
+>;
 const home = await mkdtemp(join(tmpdir(), 'oub-'));
-const servers = { modern: { command: process.execPath, args: [fixture, 'stdio'] }, legacy: { command: process.execPath, args: [fixture, 'stdio', 'legacy'] } };
+const servers = {
+  modern: { command: process.execPath, args: [fixture, 'stdio'] },
+  legacy: { command: process.execPath, args: [fixture, 'stdio', 'legacy'] },
+};
 await writeFile(join(home, 'config.yaml'), JSON.stringify({ servers }));
 const server = await startTestServer({ home });
 for (let i = 0; ; i++) {
-  const answer = (await (await server.fetch('/call/server_list', { method: 'POST', json: { args: {} } })).json()) as { value: { servers: { tools: number }[] } };
+  const answer = (await (await server.fetch('/call/server_list', { method: 'POST', json: { args: {} } })).json()) as {
+    value: { servers: { tools: number }[] };
+  };
   if (answer.value.servers.every((each) => each.tools > 0)) break;
   if (i > 200) throw new Error(`the fixture does not connect: ${JSON.stringify(answer)}`);
   await new Promise((resolve) => setTimeout(resolve, 100));
 }
 const direct = await serveDirectly();
-const through = { modern: await withToken(`${server.url}/mcp/b/modern`, server.token), legacy: await withToken(`${server.url}/mcp/b/legacy`, server.token) };
+const through = {
+  modern: await withToken(`${server.url}/mcp/b/modern`, server.token),
+  legacy: await withToken(`${server.url}/mcp/b/legacy`, server.token),
+};
 const only = process.argv[2];
 let problems = 0;
 try {
@@ -104,7 +119,11 @@ try {
   if (!only || only === 'inspector') {
     const wrong = await inspect(server);
     problems += wrong.length;
-    console.log(wrong.length === 0 ? 'inspector --cli: lists and calls run, over HTTP and stdio' : `inspector --cli FAILED\n  ${wrong.join('\n  ')}`);
+    console.log(
+      wrong.length === 0
+        ? 'inspector --cli: lists and calls run, over HTTP and stdio'
+        : `inspector --cli FAILED\n  ${wrong.join('\n  ')}`,
+    );
   }
 } finally {
   through.modern.close();

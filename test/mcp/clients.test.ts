@@ -12,7 +12,10 @@ let home: string;
 
 before(async () => {
   home = await mkdtemp(join(tmpdir(), 'oub-'));
-  await writeFile(join(home, 'config.yaml'), `servers:\n  raw: { command: ${process.execPath}, args: [${script}, many=600], timeoutMs: 5000 }\n`);
+  await writeFile(
+    join(home, 'config.yaml'),
+    `servers:\n  raw: { command: ${process.execPath}, args: [${script}, many=600], timeoutMs: 5000 }\n`,
+  );
   server = await startTestServer({ home });
   for (let i = 0; i < 200; i++) {
     const answer = await server.fetch('/call/server_list', { method: 'POST', json: { args: {} } });
@@ -29,7 +32,9 @@ after(async () => {
 
 async function connect(path: string, mode: VersionNegotiationMode, capabilities = {}): Promise<Client> {
   const client = new Client({ name: 'test', version: '1' }, { capabilities, versionNegotiation: { mode } });
-  const transport = new StreamableHTTPClientTransport(new URL(server.url + path), { requestInit: { headers: { authorization: `Bearer ${server.token}` } } });
+  const transport = new StreamableHTTPClientTransport(new URL(server.url + path), {
+    requestInit: { headers: { authorization: `Bearer ${server.token}` } },
+  });
   await client.connect(transport);
   return client;
 }
@@ -76,7 +81,11 @@ for (const [era, mode] of eras) {
     setTimeout(() => control.abort(), 100);
     await assert.rejects(slow);
     for (let i = 0; ; i++) {
-      const { lines } = ((await (await server.fetch('/call/server_logs', { method: 'POST', json: { args: { name: 'raw' } } })).json()) as { value: { lines: string[] } }).value;
+      const { lines } = (
+        (await (
+          await server.fetch('/call/server_logs', { method: 'POST', json: { args: { name: 'raw' } } })
+        ).json()) as { value: { lines: string[] } }
+      ).value;
       if (lines.some((line) => line.includes('cancelled as asked'))) break;
       assert.ok(i < 100, lines.join('\n'));
       await new Promise((resolve) => setTimeout(resolve, 30));
@@ -86,19 +95,32 @@ for (const [era, mode] of eras) {
 
   test(`a ${era} client answers what an upstream server asks`, async () => {
     const client = await connect('/mcp/b/raw', mode, { elicitation: { form: {} } });
-    client.setRequestHandler('elicitation/create', async (request) => ({ action: 'accept', content: { name: `${era} ${request.params.message}` } }));
+    client.setRequestHandler('elicitation/create', async (request) => ({
+      action: 'accept',
+      content: { name: `${era} ${request.params.message}` },
+    }));
     const result = await client.callTool({ name: 'ask', arguments: {} });
     assert.match(JSON.stringify(result.content), new RegExp(`${era} Your name`));
     await client.close();
     const mute = await connect('/mcp/b/raw', mode);
-    assert.match(JSON.stringify((await mute.callTool({ name: 'ask', arguments: {} })).content), /cannot be asked|nobody is there/);
+    assert.match(
+      JSON.stringify((await mute.callTool({ name: 'ask', arguments: {} })).content),
+      /cannot be asked|nobody is there/,
+    );
     await mute.close();
   });
 
   test(`a ${era} client is told when the menu changes`, async () => {
     let told = 0;
-    const client = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode }, listChanged: { tools: { autoRefresh: false, onChanged: () => void told++ } } });
-    await client.connect(new StreamableHTTPClientTransport(new URL(`${server.url}/mcp/b/raw`), { requestInit: { headers: { authorization: `Bearer ${server.token}` } } }));
+    const client = new Client(
+      { name: 'test', version: '1' },
+      { versionNegotiation: { mode }, listChanged: { tools: { autoRefresh: false, onChanged: () => void told++ } } },
+    );
+    await client.connect(
+      new StreamableHTTPClientTransport(new URL(`${server.url}/mcp/b/raw`), {
+        requestInit: { headers: { authorization: `Bearer ${server.token}` } },
+      }),
+    );
     await new Promise((resolve) => setTimeout(resolve, 150));
     await client.callTool({ name: 'grow', arguments: {} });
     for (let i = 0; i < 150 && told === 0; i++) await new Promise((resolve) => setTimeout(resolve, 20));
@@ -109,7 +131,10 @@ for (const [era, mode] of eras) {
   test(`a ${era} client reads resources`, async () => {
     const client = await connect('/mcp/run', mode);
     const { resources } = await client.listResources();
-    assert.deepEqual(resources.map((each) => each.uri), ['ot://tools']);
+    assert.deepEqual(
+      resources.map((each) => each.uri),
+      ['ot://tools'],
+    );
     const all = await client.readResource({ uri: 'ot://tools' });
     assert.match(JSON.stringify(all.contents), /demo\.foo: /);
     const one = await client.readResource({ uri: 'ot://tool/demo_foo' });
@@ -127,24 +152,47 @@ test('without a valid token there is a 401 that says how, and a foreign host or 
     assert.equal(answer.status, 401);
     assert.match(answer.headers.get('www-authenticate') ?? '', /^Bearer/);
   }
-  const foreign = await server.fetch('/mcp', { method: 'POST', headers: { ...headers, origin: 'https://evil.example' }, body });
+  const foreign = await server.fetch('/mcp', {
+    method: 'POST',
+    headers: { ...headers, origin: 'https://evil.example' },
+    body,
+  });
   assert.equal(foreign.status, 403);
 });
 
 test('a bundle that is not there or out of reach is a 404', async () => {
-  const made = await server.fetch('/call/token_create', { method: 'POST', json: { args: { name: 'narrow', scope: 'read', bundles: ['demo'] } } });
+  const made = await server.fetch('/call/token_create', {
+    method: 'POST',
+    json: { args: { name: 'narrow', scope: 'read', bundles: ['demo'] } },
+  });
   const { token } = ((await made.json()) as { value: { token: string } }).value;
-  const ping = { method: 'POST', headers: { accept: 'application/json, text/event-stream' }, json: { jsonrpc: '2.0', id: 1, method: 'ping' } };
+  const ping = {
+    method: 'POST',
+    headers: { accept: 'application/json, text/event-stream' },
+    json: { jsonrpc: '2.0', id: 1, method: 'ping' },
+  };
   assert.equal((await server.fetch('/mcp/b/nothing', ping)).status, 404);
   assert.equal((await server.fetch('/mcp/b/raw', { ...ping, token })).status, 404);
   assert.equal((await server.fetch('/mcp/b/demo', { ...ping, token })).status, 200);
 });
 
 test('a token of level read does not see what it may not call, and cannot call it', async () => {
-  const made = await server.fetch('/call/token_create', { method: 'POST', json: { args: { name: 'reader', scope: 'read' } } });
+  const made = await server.fetch('/call/token_create', {
+    method: 'POST',
+    json: { args: { name: 'reader', scope: 'read' } },
+  });
   const { token } = ((await made.json()) as { value: { token: string } }).value;
-  const call = (message: object) => server.fetch('/mcp', { method: 'POST', token, headers: { accept: 'application/json, text/event-stream' }, json: { jsonrpc: '2.0', id: 1, ...message } });
+  const call = (message: object) =>
+    server.fetch('/mcp', {
+      method: 'POST',
+      token,
+      headers: { accept: 'application/json, text/event-stream' },
+      json: { jsonrpc: '2.0', id: 1, ...message },
+    });
   const listed = await (await call({ method: 'tools/list' })).text();
   assert.doesNotMatch(listed, /token_create/);
-  assert.match(await (await call({ method: 'tools/call', params: { name: 'token_create', arguments: {} } })).text(), /not found/);
+  assert.match(
+    await (await call({ method: 'tools/call', params: { name: 'token_create', arguments: {} } })).text(),
+    /not found/,
+  );
 });

@@ -15,7 +15,11 @@ type Message = { id?: number; method?: string; params?: any; result?: any; error
 /** One turn of the real codex, spoken to over ACP, with the settings that lie in `home`. */
 async function turn(home: string, text: string): Promise<void> {
   const program = require.resolve(`@zed-industries/codex-acp-linux-${process.arch}/bin/codex-acp`);
-  const child = spawn(program, [], { cwd: home, env: { PATH: process.env['PATH'], HOME: home, CODEX_HOME: join(home, '.codex'), OPENAI_API_KEY: 'none' }, stdio: ['pipe', 'pipe', 'ignore'] });
+  const child = spawn(program, [], {
+    cwd: home,
+    env: { PATH: process.env['PATH'], HOME: home, CODEX_HOME: join(home, '.codex'), OPENAI_API_KEY: 'none' },
+    stdio: ['pipe', 'pipe', 'ignore'],
+  });
   const waiting = new Map<number, { resolve(result: any): void; reject(error: Error): void }>();
   const say = (message: object): void => void child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
   const ask = (id: number, method: string, params: object): Promise<any> => {
@@ -25,7 +29,8 @@ async function turn(home: string, text: string): Promise<void> {
   createInterface({ input: child.stdout }).on('line', (line) => {
     const { id, method, params, result, error } = JSON.parse(line) as Message;
     if (method === 'session/request_permission') {
-      const yes = params.options.find((option: { kind: string }) => option.kind.startsWith('allow')) ?? params.options[0];
+      const yes =
+        params.options.find((option: { kind: string }) => option.kind.startsWith('allow')) ?? params.options[0];
       return say({ id, result: { outcome: { outcome: 'selected', optionId: yes.optionId } } });
     }
     if (method !== undefined && id !== undefined) return say({ id, error: { code: -32601, message: 'not here' } });
@@ -45,12 +50,17 @@ async function turn(home: string, text: string): Promise<void> {
 test('codex, set up by `oubliette setup codex`, calls run and gets the answer', { timeout: 120_000 }, async () => {
   const server = await startTestServer();
   const home = await mkdtemp(join(tmpdir(), 'codex-'));
-  const model = await scriptedModel([{ call: 'run', arguments: { code: 'print("computed"); 20 + 22' } }, { text: 'It is 42.' }]);
+  const model = await scriptedModel([
+    { call: 'run', arguments: { code: 'print("computed"); 20 + 22' } },
+    { text: 'It is 42.' },
+  ]);
   try {
     await mkdir(join(home, '.codex'));
     const settings = `model = "scripted"\nmodel_provider = "scripted"\n\n[model_providers.scripted]\nname = "scripted"\nbase_url = "${model.url}"\nwire_api = "responses"\n`;
     await writeFile(join(home, '.codex', 'config.toml'), settings);
-    const setup = await oubliette(['setup', 'codex', '--home', server.home, '--json'], { env: { HOME: home, CODEX_HOME: '' } });
+    const setup = await oubliette(['setup', 'codex', '--home', server.home, '--json'], {
+      env: { HOME: home, CODEX_HOME: '' },
+    });
     assert.equal(setup.code, 0, setup.err);
     await turn(home, 'What is 20 + 22?');
     const seen = JSON.stringify(model.requests.at(-1)?.body.input);

@@ -21,8 +21,13 @@ let direct: Client;
 before(async () => {
   home = await mkdtemp(join(tmpdir(), 'oub-'));
   const [streamable, sse] = await Promise.all([freePort(), freePort()]);
-  for (const [kind, port] of [['streamableHttp', streamable], ['sse', sse]] as const)
-    children.push(spawn(process.execPath, [program, kind], { env: { ...process.env, PORT: String(port) }, stdio: 'ignore' }));
+  for (const [kind, port] of [
+    ['streamableHttp', streamable],
+    ['sse', sse],
+  ] as const)
+    children.push(
+      spawn(process.execPath, [program, kind], { env: { ...process.env, PORT: String(port) }, stdio: 'ignore' }),
+    );
   await writeFile(
     join(home, 'config.yaml'),
     `servers:
@@ -33,7 +38,9 @@ before(async () => {
   );
   server = await startTestServer({ home });
   direct = prepared(new Client({ name: 'direct', version: '1' }, { capabilities }));
-  await direct.connect(new StdioClientTransport({ command: process.execPath, args: [program, 'stdio'], stderr: 'ignore' }));
+  await direct.connect(
+    new StdioClientTransport({ command: process.execPath, args: [program, 'stdio'], stderr: 'ignore' }),
+  );
   for (let i = 0; ; i++) {
     const answer = await server.fetch('/call/server_list', { method: 'POST', json: { args: {} } });
     const { servers } = ((await answer.json()) as { value: { servers: { status: string; tools: number }[] } }).value;
@@ -50,15 +57,28 @@ after(async () => {
 });
 
 function prepared(client: Client): Client {
-  client.setRequestHandler('sampling/createMessage', async () => ({ model: 'none', role: 'assistant' as const, content: { type: 'text' as const, text: 'sampled' } }));
-  client.setRequestHandler('elicitation/create', async () => ({ action: 'accept' as const, content: { name: 'Ada', agreed: true } }));
+  client.setRequestHandler('sampling/createMessage', async () => ({
+    model: 'none',
+    role: 'assistant' as const,
+    content: { type: 'text' as const, text: 'sampled' },
+  }));
+  client.setRequestHandler('elicitation/create', async () => ({
+    action: 'accept' as const,
+    content: { name: 'Ada', agreed: true },
+  }));
   client.setRequestHandler('roots/list', async () => ({ roots: [{ uri: 'file:///here', name: 'here' }] }));
   return client;
 }
 
 async function through(bundle: string, mode: VersionNegotiationMode): Promise<Client> {
-  const client = prepared(new Client({ name: 'through', version: '1' }, { capabilities, versionNegotiation: { mode } }));
-  await client.connect(new StreamableHTTPClientTransport(new URL(`${server.url}/mcp/b/${bundle}`), { requestInit: { headers: { authorization: `Bearer ${server.token}` } } }));
+  const client = prepared(
+    new Client({ name: 'through', version: '1' }, { capabilities, versionNegotiation: { mode } }),
+  );
+  await client.connect(
+    new StreamableHTTPClientTransport(new URL(`${server.url}/mcp/b/${bundle}`), {
+      requestInit: { headers: { authorization: `Bearer ${server.token}` } },
+    }),
+  );
   return client;
 }
 
@@ -66,15 +86,18 @@ const eras: [string, VersionNegotiationMode][] = [
   ['2025', 'legacy'],
   ['2026', { pin: '2026-07-28' }],
 ];
-const without = (value: object, keys: string[]): any => Object.fromEntries(Object.entries(value).filter(([key]) => !keys.includes(key)));
-const plain = (value: object): any => without(JSON.parse(JSON.stringify(value)) as object, ['_meta', 'ttlMs', 'cacheScope', 'nextCursor']);
+const without = (value: object, keys: string[]): any =>
+  Object.fromEntries(Object.entries(value).filter(([key]) => !keys.includes(key)));
+const plain = (value: object): any =>
+  without(JSON.parse(JSON.stringify(value)) as object, ['_meta', 'ttlMs', 'cacheScope', 'nextCursor']);
 
 for (const [era, mode] of eras) {
   test(`a ${era} client loses no tool, prompt or resource`, async () => {
     const client = await through('everything', mode);
     const ours = plain(await client.listTools()).tools.filter((each: any) => each.name !== 'ot_result');
     const theirs = plain(await direct.listTools()).tools;
-    const sorted = (tools: any[]) => tools.map((tool) => without(tool, ['execution'])).sort((a, b) => (a.name < b.name ? -1 : 1));
+    const sorted = (tools: any[]) =>
+      tools.map((tool) => without(tool, ['execution'])).sort((a, b) => (a.name < b.name ? -1 : 1));
     assert.deepEqual(sorted(ours), sorted(theirs));
     assert.deepEqual(plain(await client.listPrompts()), plain(await direct.listPrompts()));
     assert.deepEqual(plain(await client.listResources()), plain(await direct.listResources()));
@@ -97,26 +120,42 @@ for (const [era, mode] of eras) {
     ];
     // Without a lasting connection nobody can be asked for roots between calls.
     if (era === '2025') calls.push(['get-roots-list', {}]);
-    if (era === '2025') await eventually(async () => JSON.stringify(await client.callTool({ name: 'get-roots-list', arguments: {} })).includes('file:///here'));
+    if (era === '2025')
+      await eventually(async () =>
+        JSON.stringify(await client.callTool({ name: 'get-roots-list', arguments: {} })).includes('file:///here'),
+      );
     for (const [name, args] of calls) {
-      const [a, b] = [plain(await client.callTool({ name, arguments: args })), plain(await direct.callTool({ name, arguments: args }))];
-      const timeless = (value: unknown): unknown => JSON.parse(JSON.stringify(value).replace(/\d{1,2}:\d{2}:\d{2} ?[AP]?M?/g, 'TIME'));
+      const [a, b] = [
+        plain(await client.callTool({ name, arguments: args })),
+        plain(await direct.callTool({ name, arguments: args })),
+      ];
+      const timeless = (value: unknown): unknown =>
+        JSON.parse(JSON.stringify(value).replace(/\d{1,2}:\d{2}:\d{2} ?[AP]?M?/g, 'TIME'));
       assert.deepEqual(timeless(a), timeless(b), name);
     }
     const prompt = { name: 'args-prompt', arguments: { city: 'Oslo', state: 'x' } };
     assert.deepEqual(plain(await client.getPrompt(prompt)), plain(await direct.getPrompt(prompt)));
-    const complete = { ref: { type: 'ref/prompt' as const, name: 'completable-prompt' }, argument: { name: 'department', value: 'E' } };
+    const complete = {
+      ref: { type: 'ref/prompt' as const, name: 'completable-prompt' },
+      argument: { name: 'department', value: 'E' },
+    };
     assert.deepEqual(plain(await client.complete(complete)), plain(await direct.complete(complete)));
     const [resource] = (await direct.listResources()).resources;
     assert.ok(resource);
-    assert.deepEqual(plain(await client.readResource({ uri: resource.uri })), plain(await direct.readResource({ uri: resource.uri })));
+    assert.deepEqual(
+      plain(await client.readResource({ uri: resource.uri })),
+      plain(await direct.readResource({ uri: resource.uri })),
+    );
     await client.close();
   });
 
   test(`a ${era} client sees the progress of a long operation`, async () => {
     const client = await through('everything', mode);
     const seen: number[] = [];
-    await client.callTool({ name: 'trigger-long-running-operation', arguments: { duration: 0.4, steps: 4 } }, { onprogress: ({ progress }) => seen.push(progress) });
+    await client.callTool(
+      { name: 'trigger-long-running-operation', arguments: { duration: 0.4, steps: 4 } },
+      { onprogress: ({ progress }) => seen.push(progress) },
+    );
     assert.deepEqual(seen, [1, 2, 3, 4]);
     await client.close();
   });
@@ -126,7 +165,10 @@ for (const [era, mode] of eras) {
       const client = await through(bundle, mode);
       const sum = await client.callTool({ name: 'get-sum', arguments: { a: 20, b: 22 } });
       assert.match(JSON.stringify(sum.content), /42/);
-      const sampled = await client.callTool({ name: 'trigger-sampling-request', arguments: { prompt: 'x', maxTokens: 10 } });
+      const sampled = await client.callTool({
+        name: 'trigger-sampling-request',
+        arguments: { prompt: 'x', maxTokens: 10 },
+      });
       assert.match(JSON.stringify(sampled.content), /sampled/);
       await client.close();
     });
@@ -136,17 +178,26 @@ test('a 2025 client is told of resources it follows', async () => {
   const client = await through('everything', 'legacy');
   const { resourceTemplates } = await client.listResourceTemplates();
   const uri = String(resourceTemplates[0]?.uriTemplate).replace(/\{[^}]+\}/, '1');
-  const updated = new Promise<string>((resolve) => client.setNotificationHandler('notifications/resources/updated', ({ params }) => resolve(params.uri)));
+  const updated = new Promise<string>((resolve) =>
+    client.setNotificationHandler('notifications/resources/updated', ({ params }) => resolve(params.uri)),
+  );
   await client.subscribeResource({ uri });
   await client.callTool({ name: 'toggle-subscriber-updates', arguments: {} });
-  assert.equal(await Promise.race([updated, new Promise((resolve) => setTimeout(() => resolve('nothing'), 12_000).unref())]), uri);
+  assert.equal(
+    await Promise.race([updated, new Promise((resolve) => setTimeout(() => resolve('nothing'), 12_000).unref())]),
+    uri,
+  );
   await client.callTool({ name: 'toggle-subscriber-updates', arguments: {} });
   await client.close();
 });
 
 test('a client of the older SDK works', async () => {
   const client = new OldClient({ name: 'old', version: '1' }, { capabilities: {} });
-  await client.connect(new OldTransport(new URL(`${server.url}/mcp/b/everything`), { requestInit: { headers: { authorization: `Bearer ${server.token}` } } }));
+  await client.connect(
+    new OldTransport(new URL(`${server.url}/mcp/b/everything`), {
+      requestInit: { headers: { authorization: `Bearer ${server.token}` } },
+    }),
+  );
   const { tools } = await client.listTools();
   assert.ok(tools.some((each) => each.name === 'echo'));
   const result = await client.callTool({ name: 'echo', arguments: { message: 'old' } });

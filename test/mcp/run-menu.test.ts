@@ -11,8 +11,15 @@ let server: TestServer;
 let home: string;
 before(async () => {
   home = await mkdtemp(join(tmpdir(), 'oub-'));
-  const raw = (...args: string[]) => ({ command: process.execPath, args: [join(root, 'test', 'mcp', 'raw-server.ts'), ...args], timeoutMs: 5000 });
-  await writeFile(join(home, 'config.yaml'), JSON.stringify({ servers: { time: raw('odd'), my_server: raw(), demo: raw() } }));
+  const raw = (...args: string[]) => ({
+    command: process.execPath,
+    args: [join(root, 'test', 'mcp', 'raw-server.ts'), ...args],
+    timeoutMs: 5000,
+  });
+  await writeFile(
+    join(home, 'config.yaml'),
+    JSON.stringify({ servers: { time: raw('odd'), my_server: raw(), demo: raw() } }),
+  );
   server = await startTestServer({ home });
   for (let i = 0; ; i++) {
     const answer = await server.fetch('/call/server_list', { method: 'POST', json: { args: {} } });
@@ -29,7 +36,11 @@ after(async () => {
 
 async function connect(mode: VersionNegotiationMode): Promise<Client> {
   const client = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode } });
-  await client.connect(new StreamableHTTPClientTransport(new URL(server.mcpUrl), { requestInit: { headers: { authorization: `Bearer ${server.token}` } } }));
+  await client.connect(
+    new StreamableHTTPClientTransport(new URL(server.mcpUrl), {
+      requestInit: { headers: { authorization: `Bearer ${server.token}` } },
+    }),
+  );
   return client;
 }
 
@@ -37,14 +48,18 @@ for (const mode of ['legacy', { pin: '2026-07-28' }] as const) {
   test(`/mcp/run shows run alone, briefly, and refuses everything else (${typeof mode === 'string' ? '2025' : '2026'})`, async () => {
     const client = await connect(mode);
     const { tools } = await client.listTools();
-    assert.deepEqual(tools.map((each) => each.name), ['run']);
+    assert.deepEqual(
+      tools.map((each) => each.name),
+      ['run'],
+    );
     const instructions = client.getInstructions() ?? '';
     assert.ok(instructions.split('\n').length < 25);
     const bare = tools.map(({ name, description, inputSchema }) => ({ name, description, inputSchema }));
     const text = JSON.stringify(bare) + instructions;
     assert.ok(encode(text).length < 600, `${encode(text).length} tokens`);
     assert.ok(Buffer.byteLength(text) < 3000, `${Buffer.byteLength(text)} bytes`);
-    for (const name of ['demo_foo', 'project_list', 'time_echo', 'ot_help']) await assert.rejects(client.callTool({ name, arguments: {} }), /not found/);
+    for (const name of ['demo_foo', 'project_list', 'time_echo', 'ot_help'])
+      await assert.rejects(client.callTool({ name, arguments: {} }), /not found/);
     await client.close();
   });
 
@@ -52,7 +67,11 @@ for (const mode of ['legacy', { pin: '2026-07-28' }] as const) {
     const client = await connect(mode);
     const run = async (code: string) => {
       const result = await client.callTool({ name: 'run', arguments: { code } });
-      return { text: (result.content as { text: string }[])[0]?.text ?? '', isError: result.isError, meta: result._meta };
+      return {
+        text: (result.content as { text: string }[])[0]?.text ?? '',
+        isError: result.isError,
+        meta: result._meta,
+      };
     };
     assert.equal((await run('time_.echo(text="hi")')).text, 'hi');
     assert.equal((await run('my_server.echo(text="hi")')).text, 'hi');
@@ -95,9 +114,14 @@ test('a large answer becomes a handle that can be read on', async () => {
   const client = await connect('legacy');
   const url = new URL(`${server.url}/mcp/b/my_server`);
   const bundle = new Client({ name: 'test', version: '1' });
-  await bundle.connect(new StreamableHTTPClientTransport(url, { requestInit: { headers: { authorization: `Bearer ${server.token}` } } }));
+  await bundle.connect(
+    new StreamableHTTPClientTransport(url, { requestInit: { headers: { authorization: `Bearer ${server.token}` } } }),
+  );
   const result = await bundle.callTool({ name: 'echo', arguments: { text: 'line\n'.repeat(20_000) } });
-  const kept = JSON.parse((result.content as { text: string }[])[0]?.text ?? '{}') as { handle: string; size_bytes: number };
+  const kept = JSON.parse((result.content as { text: string }[])[0]?.text ?? '{}') as {
+    handle: string;
+    size_bytes: number;
+  };
   assert.ok(kept.handle && kept.size_bytes >= 100_000, JSON.stringify(kept).slice(0, 300));
   const rest = await bundle.callTool({ name: 'ot_result', arguments: { handle: kept.handle, offset: 1, limit: 2 } });
   assert.match(JSON.stringify(rest.content), /line/);

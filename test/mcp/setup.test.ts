@@ -17,7 +17,8 @@ after(async () => {
   await rm(person, { recursive: true, force: true });
 });
 
-const run = (...args: string[]) => oubliette([...args, '--home', server.home, '--json'], { env: { HOME: person, XDG_CONFIG_HOME: '', CODEX_HOME: '' } });
+const run = (...args: string[]) =>
+  oubliette([...args, '--home', server.home, '--json'], { env: { HOME: person, XDG_CONFIG_HOME: '', CODEX_HOME: '' } });
 const put = async (file: string, text: string): Promise<void> => {
   await mkdir(dirname(join(person, file)), { recursive: true });
   await writeFile(join(person, file), text);
@@ -26,7 +27,10 @@ const get = (file: string) => readFile(join(person, file), 'utf8');
 
 const files: Record<string, [string, (text: string) => { url?: string; token?: string }]> = {
   'claude-code': ['.claude.json', (text) => fromHttp(JSON.parse(text).mcpServers.oubliette)],
-  'claude-desktop': ['.config/Claude/claude_desktop_config.json', (text) => ({ token: JSON.parse(text).mcpServers.oubliette.env.OUBLIETTE_API_KEY })],
+  'claude-desktop': [
+    '.config/Claude/claude_desktop_config.json',
+    (text) => ({ token: JSON.parse(text).mcpServers.oubliette.env.OUBLIETTE_API_KEY }),
+  ],
   cursor: ['.cursor/mcp.json', (text) => fromHttp(JSON.parse(text).mcpServers.oubliette)],
   vscode: ['.config/Code/User/mcp.json', (text) => fromHttp(JSON.parse(text).servers.oubliette)],
   codex: ['.codex/config.toml', (text) => fromHttp((parseToml(text) as any).mcp_servers.oubliette, 'http_headers')],
@@ -49,7 +53,11 @@ for (const [client, [file, read]] of Object.entries(files))
     if (url) assert.equal(url, server.mcpUrl);
     const ping = await fetch(server.mcpUrl, {
       method: 'POST',
-      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json', accept: 'application/json, text/event-stream' },
+      headers: {
+        authorization: `Bearer ${token}`,
+        'content-type': 'application/json',
+        accept: 'application/json, text/event-stream',
+      },
       body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'ping' }),
     });
     assert.equal(ping.status, 200);
@@ -90,9 +98,25 @@ test('a file that cannot be read is left alone, and an unknown client is bad usa
 });
 
 test('import clients finds what other clients have, keeps credentials as secrets, and takes it over', async () => {
-  await put('.claude.json', JSON.stringify({ mcpServers: { files: { command: 'node', args: ['files.js'], env: { API_KEY: 'sk-1234567890', MODE: 'fast' } } } }));
-  await put('.cursor/mcp.json', JSON.stringify({ mcpServers: { files: { command: 'node', args: ['files.js'], env: { API_KEY: 'sk-1234567890', MODE: 'fast' } }, docs: { url: 'https://docs.example.com/mcp', headers: { Authorization: 'Bearer abcdefghijkl' } } } }));
-  await put('.config/Code/User/mcp.json', '{ "servers": { "asks": { "command": "x", "env": { "TOKEN": "${input:token}" } }, }, }');
+  await put(
+    '.claude.json',
+    JSON.stringify({
+      mcpServers: { files: { command: 'node', args: ['files.js'], env: { API_KEY: 'sk-1234567890', MODE: 'fast' } } },
+    }),
+  );
+  await put(
+    '.cursor/mcp.json',
+    JSON.stringify({
+      mcpServers: {
+        files: { command: 'node', args: ['files.js'], env: { API_KEY: 'sk-1234567890', MODE: 'fast' } },
+        docs: { url: 'https://docs.example.com/mcp', headers: { Authorization: 'Bearer abcdefghijkl' } },
+      },
+    }),
+  );
+  await put(
+    '.config/Code/User/mcp.json',
+    '{ "servers": { "asks": { "command": "x", "env": { "TOKEN": "${input:token}" } }, }, }',
+  );
   await put('.codex/config.toml', '[mcp_servers.tomly]\ncommand = "python"\nargs = ["-m", "thing"]\n');
   const done = await run('import', 'clients');
   assert.equal(done.code, 0, done.err);

@@ -34,10 +34,19 @@ for (const [era, mode] of eras)
     await admin.close();
     const reader = await connect(server.home, mode, ['--menu', 'own']);
     assert.ok(!(await reader.listTools()).tools.some((each) => each.name === 'token_create'));
-    await assert.rejects(reader.callTool({ name: 'token_create', arguments: { name: 'x', scope: 'admin' } }), /not found/);
+    await assert.rejects(
+      reader.callTool({ name: 'token_create', arguments: { name: 'x', scope: 'admin' } }),
+      /not found/,
+    );
     await reader.close();
     const bundle = await connect(server.home, mode, ['--menu', 'b/demo']);
-    assert.deepEqual((await bundle.listTools()).tools.map((each) => each.name).filter((name) => name !== 'ot_result').sort(), ['bar', 'foo']);
+    assert.deepEqual(
+      (await bundle.listTools()).tools
+        .map((each) => each.name)
+        .filter((name) => name !== 'ot_result')
+        .sort(),
+      ['bar', 'foo'],
+    );
     await bundle.close();
     await server.stop();
   });

@@ -53,5 +53,7 @@ export function canAsk(capabilities: ClientCapabilities, method: string, params:
   const elicitation = capabilities['elicitation'];
   if (method !== 'elicitation/create' || elicitation === undefined) return false;
   const isUrl = (params as { mode?: string } | undefined)?.mode === 'url';
-  return isUrl ? elicitation['url'] !== undefined : elicitation['form'] !== undefined || elicitation['url'] === undefined;
+  return isUrl
+    ? elicitation['url'] !== undefined
+    : elicitation['form'] !== undefined || elicitation['url'] === undefined;
 }

@@ -43,14 +43,19 @@ export function handlers({ gate, menus, resources, log }: HandlersDeps): Handler
 
   async function find(actor: Actor, exchange: Exchange, name: string): Promise<Listed> {
     const tools = await menus.tools(actor, exchange.menu);
-    const tool = tools.get(name) ?? (exchange.menu.kind === 'bundle' ? tools.get(name.replaceAll('_', '-')) : undefined);
+    const tool =
+      tools.get(name) ?? (exchange.menu.kind === 'bundle' ? tools.get(name.replaceAll('_', '-')) : undefined);
     if (!tool) throw new RpcError(-32602, `Tool ${name.slice(0, 200)} not found`);
     return tool;
   }
 
   async function dispatch(exchange: Exchange, tool: Listed, args: unknown): Promise<JsonObject> {
     const isDirect = speaksDirectly(exchange);
-    const work = (live: Live, signal: AbortSignal, ask?: Parameters<Parameters<Rounds['serve']>[1]>[2]): Promise<Outcome> =>
+    const work = (
+      live: Live,
+      signal: AbortSignal,
+      ask?: Parameters<Parameters<Rounds['serve']>[1]>[2],
+    ): Promise<Outcome> =>
       gate.call(exchange.actor, tool.view.name, args, {
         signal,
         onProgress: (progress) => live.exchange && sendProgress(live.exchange, progress),
@@ -70,30 +75,31 @@ export function handlers({ gate, menus, resources, log }: HandlersDeps): Handler
   }
 
   const callTool: Handlers['callTool'] = async (exchange, params) => {
-      const tool = await find(exchange.actor, exchange, String(params['name']));
-      if (exchange.header) demandMirrored(tool, params['arguments'], exchange.header);
-      try {
-        return await dispatch(exchange, tool, params['arguments'] ?? {});
-      } catch (error) {
-        if (!(error instanceof Failure)) throw error;
-        if (error.code === 'tool.not_found') throw new RpcError(-32602, `Tool ${tool.name} not found`);
-        // What the model can mend, it must read.
-        return refusal(withDetails(error));
-      }
+    const tool = await find(exchange.actor, exchange, String(params['name']));
+    if (exchange.header) demandMirrored(tool, params['arguments'], exchange.header);
+    try {
+      return await dispatch(exchange, tool, params['arguments'] ?? {});
+    } catch (error) {
+      if (!(error instanceof Failure)) throw error;
+      if (error.code === 'tool.not_found') throw new RpcError(-32602, `Tool ${tool.name} not found`);
+      // What the model can mend, it must read.
+      return refusal(withDetails(error));
+    }
   };
 
   const serve: Handlers['serve'] = async (exchange, method, params) => {
-      const upstream = menus.upstream(exchange.menu);
-      if (upstream) {
-        if (!offers(upstream.capabilities, method)) throw new RpcError(-32601, 'Method not found');
-        if (speaksDirectly(exchange)) return upstream.ask(method, params, { signal: exchange.signal, client: clientOf(exchange) });
-        return rounds.serve(exchange, async (_live, signal, ask) => {
-          const onClientRequest = (wanted: string, details: unknown): Promise<unknown> => ask(wanted, details, signal);
-          const answer = await upstream.ask(method, params, { signal, onClientRequest, client: clientOf(exchange) });
-          return exchange.era === 'legacy' ? withoutNewer(answer) : answer;
-        });
-      }
-      return resources.serve(exchange, method, params);
+    const upstream = menus.upstream(exchange.menu);
+    if (upstream) {
+      if (!offers(upstream.capabilities, method)) throw new RpcError(-32601, 'Method not found');
+      if (speaksDirectly(exchange))
+        return upstream.ask(method, params, { signal: exchange.signal, client: clientOf(exchange) });
+      return rounds.serve(exchange, async (_live, signal, ask) => {
+        const onClientRequest = (wanted: string, details: unknown): Promise<unknown> => ask(wanted, details, signal);
+        const answer = await upstream.ask(method, params, { signal, onClientRequest, client: clientOf(exchange) });
+        return exchange.era === 'legacy' ? withoutNewer(answer) : answer;
+      });
+    }
+    return resources.serve(exchange, method, params);
   };
 
   /** What is neither a refusal nor a named failure stays in the log. */
@@ -109,7 +115,8 @@ export function handlers({ gate, menus, resources, log }: HandlersDeps): Handler
   };
 
   return {
-    listTools: (exchange, params) => guarded('tools/list', () => menus.page(exchange.actor, exchange.menu, exchange.era, params['cursor'])),
+    listTools: (exchange, params) =>
+      guarded('tools/list', () => menus.page(exchange.actor, exchange.menu, exchange.era, params['cursor'])),
     callTool: (exchange, params) => guarded('tools/call', () => callTool(exchange, params)),
     serve: (exchange, method, params) => guarded(method, () => serve(exchange, method, params)),
   };
@@ -132,7 +139,10 @@ const without = (value: JsonObject, keys: readonly string[]): JsonObject =>
 function demandMirrored(tool: Listed, args: unknown, header: (name: string) => string | undefined): void {
   const mirrored = mirroredParams(tool.view.argSchema);
   const mismatch = mirrored.length > 0 ? headerMismatch(mirrored, args, header) : undefined;
-  if (mismatch) throw new RpcError(headerMismatchCode, `Bad Request: the request headers and body disagree: ${mismatch.body}`, { mismatch });
+  if (mismatch)
+    throw new RpcError(headerMismatchCode, `Bad Request: the request headers and body disagree: ${mismatch.body}`, {
+      mismatch,
+    });
 }
 
 function roundOf({ retry }: Exchange): NonNullable<ClientBehind['round']> {
@@ -152,6 +162,8 @@ function offers(capabilities: Record<string, unknown>, method: string): boolean 
 }
 
 function withDetails(failure: Failure): string {
-  const details = failure.details.map(({ path, message }) => `${path}: ${message}`).filter((line) => !failure.message.includes(line));
+  const details = failure.details
+    .map(({ path, message }) => `${path}: ${message}`)
+    .filter((line) => !failure.message.includes(line));
   return details.length > 0 ? `${failure.message}\n${details.join('\n')}` : failure.message;
 }

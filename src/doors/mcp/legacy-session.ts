@@ -1,4 +1,10 @@
-import type { JSONRPCMessage, Server, ServerContext, Transport, TransportSendOptions } from '@modelcontextprotocol/server';
+import type {
+  JSONRPCMessage,
+  Server,
+  ServerContext,
+  Transport,
+  TransportSendOptions,
+} from '@modelcontextprotocol/server';
 import type { Actor } from '../../schema/index.ts';
 import { isObject } from '../../schema/index.ts';
 import { RpcError } from '../../sources/mcp/index.ts';
@@ -85,7 +91,8 @@ export class LegacySession implements Transport {
     }
     if (method === 'ping') return void this.send({ result: {}, jsonrpc: '2.0', id });
     if (isHot(message)) return void this.#serve(id, method, params ?? {});
-    if (method === 'initialize' && isObject(params?.['capabilities'])) this.clientCapabilities = params['capabilities'] as ClientCapabilities;
+    if (method === 'initialize' && isObject(params?.['capabilities']))
+      this.clientCapabilities = params['capabilities'] as ClientCapabilities;
     this.onmessage?.(message as JSONRPCMessage);
   }
 
@@ -94,8 +101,15 @@ export class LegacySession implements Transport {
     this.#running.set(id, control);
     let answer: object;
     try {
-      const exchange = this.exchange(id, control.signal, (params['_meta'] as JsonObject | undefined)?.['progressToken']);
-      const result = method === 'tools/call' ? this.#handlers.callTool(exchange, params) : this.#handlers.listTools(exchange, params);
+      const exchange = this.exchange(
+        id,
+        control.signal,
+        (params['_meta'] as JsonObject | undefined)?.['progressToken'],
+      );
+      const result =
+        method === 'tools/call'
+          ? this.#handlers.callTool(exchange, params)
+          : this.#handlers.listTools(exchange, params);
       answer = { result: await result, jsonrpc: '2.0', id };
     } catch (error) {
       answer = { jsonrpc: '2.0', id, error: rpcError(error) };
@@ -114,7 +128,8 @@ export class LegacySession implements Transport {
       clientCapabilities: this.clientCapabilities,
       ...(progressToken !== undefined && { progressToken: progressToken as RequestId }),
       ...(this.logLevel !== undefined && { logLevel: this.logLevel }),
-      notify: (method, params) => (this.#posts.get(id)?.outlet ?? this.standalone)?.write({ method, params, jsonrpc: '2.0' }),
+      notify: (method, params) =>
+        (this.#posts.get(id)?.outlet ?? this.standalone)?.write({ method, params, jsonrpc: '2.0' }),
       ...(this.sessionId !== undefined && { ask: (method, params, stop) => this.#ask(id, method, params, stop) }),
       ...(this.onSession && { onSession: this.onSession }),
     };
@@ -132,7 +147,8 @@ export class LegacySession implements Transport {
   async send(message: JSONRPCMessage, options?: TransportSendOptions): Promise<void> {
     const { id, method } = message as Incoming;
     if (method !== undefined || id === undefined) {
-      const related = options?.relatedRequestId === undefined ? undefined : this.#posts.get(options.relatedRequestId)?.outlet;
+      const related =
+        options?.relatedRequestId === undefined ? undefined : this.#posts.get(options.relatedRequestId)?.outlet;
       return (related ?? this.standalone)?.write(message);
     }
     const post = this.#posts.get(id);
@@ -160,7 +176,10 @@ export class LegacySession implements Transport {
       };
       const timer = setTimeout(stop, patienceMs);
       signal.addEventListener('abort', stop, { once: true });
-      this.#asked.set(askId, { resolve: (value) => (give(), resolve(value)), reject: (error) => (give(), reject(error)) });
+      this.#asked.set(askId, {
+        resolve: (value) => (give(), resolve(value)),
+        reject: (error) => (give(), reject(error)),
+      });
       outlet.write({ method, params, jsonrpc: '2.0', id: askId });
     });
   }
@@ -204,7 +223,8 @@ export function isHot({ method, params }: Incoming): boolean {
   return params['arguments'] === undefined || isObject(params['arguments']);
 }
 
-const isToken = (token: unknown): boolean => token === undefined || typeof token === 'string' || Number.isInteger(token);
+const isToken = (token: unknown): boolean =>
+  token === undefined || typeof token === 'string' || Number.isInteger(token);
 
 export function rpcError(error: unknown): { code: number; message: string; data?: unknown } {
   const { code, message, data } = error as RpcError;

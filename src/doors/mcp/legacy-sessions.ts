@@ -47,7 +47,12 @@ export class LegacySessions {
   /** Undefined when there is none, or when it belongs to somebody else. */
   find(sessionId: string, actor: Actor, menu: Menu): LegacySession | undefined {
     const session = this.#entries.get(sessionId)?.session;
-    if (!session || session.actor.principal !== actor.principal || JSON.stringify(session.menu) !== JSON.stringify(menu)) return undefined;
+    if (
+      !session ||
+      session.actor.principal !== actor.principal ||
+      JSON.stringify(session.menu) !== JSON.stringify(menu)
+    )
+      return undefined;
     session.actor = actor;
     return session;
   }
@@ -62,8 +67,15 @@ export class LegacySessions {
     const { menus, handlers, version, feed } = this.#deps;
     const session = new LegacySession(isLasting ? randomUUID() : undefined, actor, menu, handlers);
     const upstream = menus.upstream(menu);
-    const following = new Following(feed, () => session.actor, (_, event) =>
-      session.standalone?.write({ method: 'notifications/message', params: { level: 'info', logger: 'oubliette.session', data: event }, jsonrpc: '2.0' }),
+    const following = new Following(
+      feed,
+      () => session.actor,
+      (_, event) =>
+        session.standalone?.write({
+          method: 'notifications/message',
+          params: { level: 'info', logger: 'oubliette.session', data: event },
+          jsonrpc: '2.0',
+        }),
     );
     const subscriptions = new Subscriptions(session, upstream, feed);
     session.onSession = (sessionId, after) => void following.add(sessionId, after).catch(() => {});
@@ -105,7 +117,9 @@ export class LegacySessions {
     const upstream = this.#deps.menus.upstream(session.menu);
     const gone = new AbortController();
     const keepRoots = session.clientCapabilities['roots']
-      ? upstream?.lendRoots(session.actor.principal, () => session.ask('roots/list', {}, AbortSignal.any([gone.signal, AbortSignal.timeout(rootsMs)])))
+      ? upstream?.lendRoots(session.actor.principal, () =>
+          session.ask('roots/list', {}, AbortSignal.any([gone.signal, AbortSignal.timeout(rootsMs)])),
+        )
       : undefined;
     session.onRootsChanged = () => upstream?.rootsChanged();
     outlet.onClose(() => {
@@ -147,7 +161,8 @@ export class LegacySessions {
   }
 
   #dropIdle(before: number): void {
-    for (const { session } of this.#entries.values()) if (!session.isBusy && session.lastUsed <= before) void this.end(session);
+    for (const { session } of this.#entries.values())
+      if (!session.isBusy && session.lastUsed <= before) void this.end(session);
   }
 }
 
@@ -159,11 +174,14 @@ export async function signatureOf(menus: Menus, actor: Actor, menu: Menu): Promi
 }
 
 function tell(session: LegacySession, event: UpstreamEvent, subscriptions: Subscriptions): void {
-  const notify = (method: string, params?: Record<string, unknown>): void => session.standalone?.write({ method, ...(params && { params }), jsonrpc: '2.0' });
+  const notify = (method: string, params?: Record<string, unknown>): void =>
+    session.standalone?.write({ method, ...(params && { params }), jsonrpc: '2.0' });
   if (event.kind === 'prompts') notify('notifications/prompts/list_changed');
   if (event.kind === 'resources') notify('notifications/resources/list_changed');
-  if (event.kind === 'resource' && subscriptions.has(event.uri)) notify('notifications/resources/updated', { uri: event.uri });
-  if (event.kind === 'log') sendLog({ era: 'legacy', logLevel: session.logLevel, notify } as Parameters<typeof sendLog>[0], event.entry);
+  if (event.kind === 'resource' && subscriptions.has(event.uri))
+    notify('notifications/resources/updated', { uri: event.uri });
+  if (event.kind === 'log')
+    sendLog({ era: 'legacy', logLevel: session.logLevel, notify } as Parameters<typeof sendLog>[0], event.entry);
 }
 
 /** The resources that a client asked to be told about. */
@@ -174,8 +192,15 @@ class Subscriptions {
 
   constructor(session: LegacySession, upstream: Upstream | undefined, feed: SessionFeed | undefined) {
     this.#upstream = upstream;
-    this.#following = new Following(feed, () => session.actor, (sessionId) =>
-      session.standalone?.write({ method: 'notifications/resources/updated', params: { uri: `oubliette://sessions/${sessionId}/events` }, jsonrpc: '2.0' }),
+    this.#following = new Following(
+      feed,
+      () => session.actor,
+      (sessionId) =>
+        session.standalone?.write({
+          method: 'notifications/resources/updated',
+          params: { uri: `oubliette://sessions/${sessionId}/events` },
+          jsonrpc: '2.0',
+        }),
     );
     void this.#following.listen();
   }

@@ -1,7 +1,12 @@
 import type { IncomingHttpHeaders, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { classifyInboundRequest, isInitializeRequest, isJsonContentType, SUPPORTED_PROTOCOL_VERSIONS } from '@modelcontextprotocol/server';
+import {
+  classifyInboundRequest,
+  isInitializeRequest,
+  isJsonContentType,
+  SUPPORTED_PROTOCOL_VERSIONS,
+} from '@modelcontextprotocol/server';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Gate } from '../../gate/index.ts';
 import type { Logger } from '../../observe/index.ts';
@@ -104,10 +109,20 @@ export async function mcpDoor(app: FastifyInstance, deps: McpDoorDeps): Promise<
     if (!isJsonContentType(seen.given['content-type'] ?? null))
       return refuse(seen, 415, -32000, 'Unsupported Media Type: Content-Type must be application/json');
     const message = parse(seen.body);
-    if (message === undefined) return acceptsBoth(seen) ? refuse(seen, 400, -32700, 'Parse error: Invalid JSON') : notAcceptable(seen);
+    if (message === undefined)
+      return acceptsBoth(seen) ? refuse(seen, 400, -32700, 'Parse error: Invalid JSON') : notAcceptable(seen);
     if (isObject(message) && deps.isThin !== false) {
       if (isThin(message, seen.given))
-        return serveThin({ message, actor: seen.actor, menu: seen.menu, given: seen.given, response: seen.response, headers: seen.headers, handlers, serverInfo });
+        return serveThin({
+          message,
+          actor: seen.actor,
+          menu: seen.menu,
+          given: seen.given,
+          response: seen.response,
+          headers: seen.headers,
+          handlers,
+          serverInfo,
+        });
       if (isPlainLegacy(message, seen.given)) return postLegacy(seen, [message as Incoming]);
     }
     const kind = classifyInboundRequest({
@@ -130,7 +145,9 @@ export async function mcpDoor(app: FastifyInstance, deps: McpDoorDeps): Promise<
     });
     const request = new Request(new URL(seen.url, 'http://localhost'), {
       method: 'POST',
-      headers: Object.entries(seen.given).flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)] as [string, string]])),
+      headers: Object.entries(seen.given).flatMap(([name, value]) =>
+        value === undefined ? [] : [[name, String(value)] as [string, string]],
+      ),
       body: seen.body,
       signal: gone.signal,
     });
@@ -140,17 +157,21 @@ export async function mcpDoor(app: FastifyInstance, deps: McpDoorDeps): Promise<
     if (!answer.body) return void seen.response.end();
     seen.response.flushHeaders();
     if (isObject(message) && message['method'] === 'subscriptions/listen') watchWelcome(seen);
-    await pipeline(Readable.fromWeb(answer.body as Parameters<typeof Readable.fromWeb>[0]), seen.response).catch(() => {});
+    await pipeline(Readable.fromWeb(answer.body as Parameters<typeof Readable.fromWeb>[0]), seen.response).catch(
+      () => {},
+    );
   }
 
   async function postLegacy(seen: Visit, messages: Incoming[]): Promise<void> {
     if (!acceptsBoth(seen)) return notAcceptable(seen);
-    if (messages.length > mostInBatch) return refuse(seen, 400, -32600, `Invalid Request: Batch must not exceed ${mostInBatch} messages`);
+    if (messages.length > mostInBatch)
+      return refuse(seen, 400, -32600, `Invalid Request: Batch must not exceed ${mostInBatch} messages`);
     const isOpening = messages.some((each) => each.method === 'initialize' && isInitializeRequest(each));
     const sessionId = one(seen.given['mcp-session-id']);
     const known = sessionId === undefined ? undefined : sessions.find(sessionId, seen.actor, seen.menu);
     if (isOpening && known) return refuse(seen, 400, -32600, 'Invalid Request: Server already initialized');
-    if (isOpening && messages.length > 1) return refuse(seen, 400, -32600, 'Invalid Request: Only one initialization request is allowed');
+    if (isOpening && messages.length > 1)
+      return refuse(seen, 400, -32600, 'Invalid Request: Only one initialization request is allowed');
     if (!isOpening) {
       if (sessionId !== undefined && !known) return refuse(seen, 404, -32001, 'Session not found');
       const odd = versionProblem(seen);
@@ -159,8 +180,11 @@ export async function mcpDoor(app: FastifyInstance, deps: McpDoorDeps): Promise<
     if (messages.some((each) => isRequest(each) && known?.isUsed(each.id)))
       return refuse(seen, 400, -32600, 'Invalid Request: this request id is still waiting for its answer');
     const isSimple = !isOpening && messages.every((each) => isRequest(each) && isHot(each));
-    const session = known ?? (isSimple ? sessions.passing(seen.actor, seen.menu) : await sessions.open(seen.actor, seen.menu, isOpening));
-    const withId = session.sessionId === undefined ? seen.headers : { ...seen.headers, 'mcp-session-id': session.sessionId };
+    const session =
+      known ??
+      (isSimple ? sessions.passing(seen.actor, seen.menu) : await sessions.open(seen.actor, seen.menu, isOpening));
+    const withId =
+      session.sessionId === undefined ? seen.headers : { ...seen.headers, 'mcp-session-id': session.sessionId };
     if (!messages.some(isRequest)) {
       session.take(messages, undefined);
       seen.response.writeHead(202, seen.headers);
@@ -174,12 +198,14 @@ export async function mcpDoor(app: FastifyInstance, deps: McpDoorDeps): Promise<
   async function openStream(seen: Visit): Promise<void> {
     const sessionId = one(seen.given['mcp-session-id']);
     if (sessionId === undefined) return refuse(seen, 405, -32000, 'Method not allowed.', { Allow: 'POST' });
-    if (!seen.given.accept?.includes('text/event-stream')) return refuse(seen, 406, -32000, 'Not Acceptable: Client must accept text/event-stream');
+    if (!seen.given.accept?.includes('text/event-stream'))
+      return refuse(seen, 406, -32000, 'Not Acceptable: Client must accept text/event-stream');
     const session = sessions.find(sessionId, seen.actor, seen.menu);
     if (!session) return refuse(seen, 404, -32001, 'Session not found');
     const odd = versionProblem(seen);
     if (odd) return refuse(seen, 400, -32000, odd);
-    if (session.standalone?.isOpen) return refuse(seen, 409, -32000, 'Conflict: Only one SSE stream is allowed per session');
+    if (session.standalone?.isOpen)
+      return refuse(seen, 409, -32000, 'Conflict: Only one SSE stream is allowed per session');
     watchWelcome(seen);
     sessions.attach(session, new Outlet(seen.response, { ...seen.headers, 'mcp-session-id': sessionId }));
   }
@@ -201,13 +227,24 @@ export async function mcpDoor(app: FastifyInstance, deps: McpDoorDeps): Promise<
     scope.addContentTypeParser('*', { parseAs: 'string' }, (_request, body, done) => done(null, body));
     const method = ['GET', 'POST', 'DELETE', 'PUT', 'PATCH'];
     const hidden = { schema: { hide: true } };
-    scope.route({ method, url: '/mcp', ...hidden, handler: (request, reply) => visit(request, reply, { kind: 'own' }) });
-    scope.route({ method, url: '/mcp/run', ...hidden, handler: (request, reply) => visit(request, reply, { kind: 'run' }) });
+    scope.route({
+      method,
+      url: '/mcp',
+      ...hidden,
+      handler: (request, reply) => visit(request, reply, { kind: 'own' }),
+    });
+    scope.route({
+      method,
+      url: '/mcp/run',
+      ...hidden,
+      handler: (request, reply) => visit(request, reply, { kind: 'run' }),
+    });
     scope.route({
       method,
       url: '/mcp/b/:bundle',
       ...hidden,
-      handler: (request, reply) => visit(request, reply, { kind: 'bundle', slug: (request.params as { bundle: string }).bundle }),
+      handler: (request, reply) =>
+        visit(request, reply, { kind: 'bundle', slug: (request.params as { bundle: string }).bundle }),
     });
     // Streams would keep the server from closing.
     scope.addHook('preClose', async () => {
@@ -221,7 +258,8 @@ export async function mcpDoor(app: FastifyInstance, deps: McpDoorDeps): Promise<
 /** A request of the 2025 era without anything that needs a closer look. */
 function isPlainLegacy(message: Record<string, unknown>, given: IncomingHttpHeaders): boolean {
   const { jsonrpc, id, params } = message;
-  if (jsonrpc !== '2.0' || (typeof id !== 'string' && !Number.isSafeInteger(id)) || !isHot(message as Incoming)) return false;
+  if (jsonrpc !== '2.0' || (typeof id !== 'string' && !Number.isSafeInteger(id)) || !isHot(message as Incoming))
+    return false;
   const version = given['mcp-protocol-version'];
   if (version !== undefined && !SUPPORTED_PROTOCOL_VERSIONS.includes(String(version))) return false;
   const meta = isObject(params) ? params['_meta'] : undefined;
@@ -245,7 +283,11 @@ function watchWelcome({ response, isWelcome }: Visit): void {
 const one = (header: string | string[] | undefined): string | undefined => (Array.isArray(header) ? header[0] : header);
 
 function acceptsBoth({ given }: Visit): boolean {
-  return given.accept !== undefined && given.accept.includes('application/json') && given.accept.includes('text/event-stream');
+  return (
+    given.accept !== undefined &&
+    given.accept.includes('application/json') &&
+    given.accept.includes('text/event-stream')
+  );
 }
 
 function notAcceptable(seen: Visit): void {

@@ -48,7 +48,8 @@ export class Menus {
     const isInReach = !actor.bundles || actor.bundles.includes(upstream?.slug ?? menu.slug);
     if (isInReach && upstream) return;
     // `ot_result` is on every menu and proves nothing.
-    if (isInReach) for (const { view } of (await this.tools(actor, menu)).values()) if (view.bundleSlug === menu.slug) return;
+    if (isInReach)
+      for (const { view } of (await this.tools(actor, menu)).values()) if (view.bundleSlug === menu.slug) return;
     throw fail('bundle.not_found', { ref: menu.slug });
   }
 
@@ -66,7 +67,12 @@ export class Menus {
   }
 
   /** One page of `tools/list`. A cursor is the last name of the page before, so that changes in between do no harm. */
-  async page(actor: Actor, menu: Menu, era: Era, cursor: unknown): Promise<{ tools: JsonObject[]; nextCursor?: string }> {
+  async page(
+    actor: Actor,
+    menu: Menu,
+    era: Era,
+    cursor: unknown,
+  ): Promise<{ tools: JsonObject[]; nextCursor?: string }> {
     const tools = await this.tools(actor, menu);
     const after = cursor === undefined ? undefined : decodeCursor(cursor);
     const all = [...tools.values()];
@@ -94,7 +100,8 @@ export class Menus {
     const tools = new Map<string, Listed>();
     for (const view of views) {
       const name = view.upstreamName ?? view.slug;
-      const definition = upstream && view.upstreamName !== undefined ? upstream.definition(view.upstreamName) : undefined;
+      const definition =
+        upstream && view.upstreamName !== undefined ? upstream.definition(view.upstreamName) : undefined;
       const shape = definition ? upstreamShape(definition) : ownShape(view, name, false);
       tools.set(name, { name, view, isOwn: false, shape });
     }

@@ -1,4 +1,10 @@
-import { createMcpHandler, InMemoryServerEventBus, type McpHttpHandler, type ServerContext, type ServerEvent } from '@modelcontextprotocol/server';
+import {
+  createMcpHandler,
+  InMemoryServerEventBus,
+  type McpHttpHandler,
+  type ServerContext,
+  type ServerEvent,
+} from '@modelcontextprotocol/server';
 import type { Actor } from '../../schema/index.ts';
 import { isObject } from '../../schema/index.ts';
 import type { Logger } from '../../observe/index.ts';
@@ -40,7 +46,10 @@ export class ModernSdk {
       bus,
       onerror: (error) => this.#deps.log.debug({ err: error }, 'an MCP request was refused'),
     });
-    const stop = isObject(body) && body['method'] === 'subscriptions/listen' ? await this.#publish(bus, body, actor, menu) : undefined;
+    const stop =
+      isObject(body) && body['method'] === 'subscriptions/listen'
+        ? await this.#publish(bus, body, actor, menu)
+        : undefined;
     this.#open.add(handler);
     ended.addEventListener('abort', () => {
       stop?.();
@@ -95,7 +104,11 @@ export class ModernSdk {
           () => {},
         );
     } else {
-      const following = new Following(feed, () => actor, (sessionId) => publish({ kind: 'resource_updated', uri: `oubliette://sessions/${sessionId}/events` }));
+      const following = new Following(
+        feed,
+        () => actor,
+        (sessionId) => publish({ kind: 'resource_updated', uri: `oubliette://sessions/${sessionId}/events` }),
+      );
       await following.listen();
       for (const uri of uris) {
         const sessionId = sessionOf(uri);
@@ -125,7 +138,8 @@ function exchangeOf({ mcpReq, http }: ServerContext, actor: Actor, menu: Menu): 
     clientCapabilities: (envelope[`${prefix}clientCapabilities`] ?? {}) as ClientCapabilities,
     ...(token !== undefined && { progressToken: token as RequestId }),
     ...(typeof logLevel === 'string' && { logLevel }),
-    notify: (method, params) => void mcpReq.notify({ method, params } as Parameters<typeof mcpReq.notify>[0]).catch(() => {}),
+    notify: (method, params) =>
+      void mcpReq.notify({ method, params } as Parameters<typeof mcpReq.notify>[0]).catch(() => {}),
     header: (name) => http?.req?.headers.get(name) ?? undefined,
     retry: { requestState: mcpReq.requestState(), inputResponses: mcpReq.inputResponses as JsonObject | undefined },
   };

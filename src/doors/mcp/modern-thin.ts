@@ -19,11 +19,13 @@ const logLevels = new Set(['debug', 'info', 'notice', 'warning', 'error', 'criti
  */
 export function isThin(message: Incoming, headers: IncomingHttpHeaders): boolean {
   const { params, method, id } = message;
-  if (message.jsonrpc !== '2.0' || !isId(id) || (method !== 'tools/call' && method !== 'tools/list') || !isHot(message)) return false;
+  if (message.jsonrpc !== '2.0' || !isId(id) || (method !== 'tools/call' && method !== 'tools/list') || !isHot(message))
+    return false;
   const meta = params?.['_meta'];
   if (!isObject(meta) || meta[versionKey] !== revision || headers['mcp-protocol-version'] !== revision) return false;
   if (headers['mcp-method'] !== method) return false;
-  if (method === 'tools/call' && (headers['mcp-name'] !== params?.['name'] || !isPlainName(params?.['name']))) return false;
+  if (method === 'tools/call' && (headers['mcp-name'] !== params?.['name'] || !isPlainName(params?.['name'])))
+    return false;
   return isEnvelope(meta) && isRetry(params ?? {});
 }
 
@@ -39,7 +41,16 @@ export interface ThinRequest {
 }
 
 /** One JSON body, or an event stream as soon as there is something to say before the answer. */
-export async function serveThin({ message, actor, menu, given, response, headers, handlers, serverInfo }: ThinRequest): Promise<void> {
+export async function serveThin({
+  message,
+  actor,
+  menu,
+  given,
+  response,
+  headers,
+  handlers,
+  serverInfo,
+}: ThinRequest): Promise<void> {
   const id = message.id as RequestId;
   const params = message.params ?? {};
   const meta = params['_meta'] as JsonObject;
@@ -55,14 +66,18 @@ export async function serveThin({ message, actor, menu, given, response, headers
     clientCapabilities: meta[`${prefix}clientCapabilities`] as ClientCapabilities,
     ...(meta['progressToken'] !== undefined && { progressToken: meta['progressToken'] as RequestId }),
     ...(typeof logLevel === 'string' && { logLevel }),
-    notify: (method, about) => (outlet ??= new Outlet(response, headers)).write({ method, params: about, jsonrpc: '2.0' }),
+    notify: (method, about) =>
+      (outlet ??= new Outlet(response, headers)).write({ method, params: about, jsonrpc: '2.0' }),
     header: (name) => given[name] as string | undefined,
     retry: { requestState: params['requestState'], inputResponses: params['inputResponses'] as JsonObject | undefined },
   };
   let answer: object;
   let status = 200;
   try {
-    const result = message.method === 'tools/call' ? await handlers.callTool(exchange, params) : await handlers.listTools(exchange, params);
+    const result =
+      message.method === 'tools/call'
+        ? await handlers.callTool(exchange, params)
+        : await handlers.listTools(exchange, params);
     answer = { result: complete(result, message.method === 'tools/list', serverInfo), jsonrpc: '2.0', id };
   } catch (error) {
     const refused = rpcError(error);
@@ -85,14 +100,16 @@ function complete(result: JsonObject, isCacheable: boolean, serverInfo: JsonObje
 }
 
 const isId = (id: unknown): boolean => typeof id === 'string' || Number.isSafeInteger(id);
-const isPlainName = (name: unknown): boolean => typeof name === 'string' && /^[\x21-\x7e]+$/.test(name) && !name.startsWith('=?');
+const isPlainName = (name: unknown): boolean =>
+  typeof name === 'string' && /^[\x21-\x7e]+$/.test(name) && !name.startsWith('=?');
 
 function isEnvelope(meta: JsonObject): boolean {
   const can = meta[`${prefix}clientCapabilities`];
   const who = meta[`${prefix}clientInfo`];
   const level = meta[`${prefix}logLevel`];
   if (!isObject(can) || !Object.values(can).every(isObject)) return false;
-  if (who !== undefined && !(isObject(who) && typeof who['name'] === 'string' && typeof who['version'] === 'string')) return false;
+  if (who !== undefined && !(isObject(who) && typeof who['name'] === 'string' && typeof who['version'] === 'string'))
+    return false;
   return level === undefined || logLevels.has(String(level));
 }
 

@@ -58,7 +58,8 @@ export class Outlet {
     clearTimeout(this.#timer);
     const text = message === undefined ? '' : frame(message);
     // With its length known, an answer in one piece is one write to the network.
-    if (!this.#response.headersSent) this.#response.writeHead(200, { ...this.#headers, 'Content-Length': Buffer.byteLength(text) });
+    if (!this.#response.headersSent)
+      this.#response.writeHead(200, { ...this.#headers, 'Content-Length': Buffer.byteLength(text) });
     this.#response.end(text);
   }
 
@@ -74,7 +75,11 @@ const frame = (message: object): string => `event: message\ndata: ${JSON.stringi
 /** One JSON body and nothing else. */
 export function sendJson(response: ServerResponse, status: number, body: object, headers: OutgoingHttpHeaders): void {
   const text = JSON.stringify(body);
-  response.writeHead(status, { ...headers, 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(text) });
+  response.writeHead(status, {
+    ...headers,
+    'Content-Type': 'application/json',
+    'Content-Length': Buffer.byteLength(text),
+  });
   response.end(text);
 }
 

@@ -31,14 +31,26 @@ export function resources(gate: Gate): Resources {
   async function allTools(actor: Actor): Promise<string> {
     const tools = await gate.list(actor);
     const lines = tools.slice(0, mostListed).map((view) => `${callName(view)}: ${firstLine(view.description ?? '')}`);
-    if (tools.length > mostListed) lines.push(`... and ${tools.length - mostListed} more; search with ot.help(query="...")`);
+    if (tools.length > mostListed)
+      lines.push(`... and ${tools.length - mostListed} more; search with ot.help(query="...")`);
     return lines.join('\n');
   }
 
   async function oneTool(actor: Actor, name: string): Promise<string> {
     const view = await gate.resolve(actor, name.replace('.', '_'));
     const { description, argSchema, outputSchema, level, returns, example, tags, disabledReason } = view;
-    const shown = { name: view.name, call: callName(view), description, level, tags, argSchema, outputSchema, returns, example, disabledReason };
+    const shown = {
+      name: view.name,
+      call: callName(view),
+      description,
+      level,
+      tags,
+      argSchema,
+      outputSchema,
+      returns,
+      example,
+      disabledReason,
+    };
     return JSON.stringify(shown, null, 2);
   }
 
@@ -46,12 +58,31 @@ export function resources(gate: Gate): Resources {
     async serve(exchange, method, params) {
       switch (method) {
         case 'resources/list':
-          return { resources: [{ uri: 'ot://tools', name: 'tools', description: 'Every tool in reach, one line each', mimeType: 'text/plain' }] };
+          return {
+            resources: [
+              {
+                uri: 'ot://tools',
+                name: 'tools',
+                description: 'Every tool in reach, one line each',
+                mimeType: 'text/plain',
+              },
+            ],
+          };
         case 'resources/templates/list':
           return {
             resourceTemplates: [
-              { uriTemplate: 'ot://tool/{name}', name: 'tool', description: 'One tool: schema, level, example', mimeType: 'application/json' },
-              { uriTemplate: 'oubliette://sessions/{id}/events', name: 'session events', description: 'Subscribe to be woken; read with session_events', mimeType: 'application/json' },
+              {
+                uriTemplate: 'ot://tool/{name}',
+                name: 'tool',
+                description: 'One tool: schema, level, example',
+                mimeType: 'application/json',
+              },
+              {
+                uriTemplate: 'oubliette://sessions/{id}/events',
+                name: 'session events',
+                description: 'Subscribe to be woken; read with session_events',
+                mimeType: 'application/json',
+              },
             ],
           };
         case 'resources/read': {
@@ -59,7 +90,11 @@ export function resources(gate: Gate): Resources {
           try {
             return await read(exchange.actor, uri);
           } catch (error) {
-            throw error instanceof Failure && error.http !== 403 ? notFound(uri) : error instanceof Failure ? new RpcError(-32602, error.message) : error;
+            throw error instanceof Failure && error.http !== 403
+              ? notFound(uri)
+              : error instanceof Failure
+                ? new RpcError(-32602, error.message)
+                : error;
           }
         }
         default:
@@ -69,7 +104,9 @@ export function resources(gate: Gate): Resources {
   };
 }
 
-const text = (uri: string, mimeType: string, body: string): JsonObject => ({ contents: [{ uri, mimeType, text: body }] });
+const text = (uri: string, mimeType: string, body: string): JsonObject => ({
+  contents: [{ uri, mimeType, text: body }],
+});
 const notFound = (uri: string): RpcError => new RpcError(-32002, `Resource not found: ${uri.slice(0, 300)}`, { uri });
 const firstLine = (description: string): string => description.split('\n', 1)[0]?.slice(0, 200) ?? '';
 

@@ -108,7 +108,13 @@ export class Rounds {
       } catch (error) {
         return reject(error as Error);
       }
-      standing.questions.push({ key: `q${randomBytes(4).toString('hex')}`, method, params, answer: resolve, refuse: reject });
+      standing.questions.push({
+        key: `q${randomBytes(4).toString('hex')}`,
+        method,
+        params,
+        answer: resolve,
+        refuse: reject,
+      });
       // Questions of the same moment travel together.
       setImmediate(standing.wake);
     });
@@ -132,7 +138,9 @@ export class Rounds {
     this.#standing.set(state, standing);
     standing.expiry = setTimeout(() => this.#giveUp(state), patienceMs);
     standing.expiry.unref();
-    const inputRequests = Object.fromEntries(standing.questions.map(({ key, method, params }) => [key, { method, params }]));
+    const inputRequests = Object.fromEntries(
+      standing.questions.map(({ key, method, params }) => [key, { method, params }]),
+    );
     return { resultType: 'input_required', inputRequests, requestState: state };
   }
 
@@ -140,7 +148,8 @@ export class Rounds {
     const standing = this.#standing.get(state);
     this.#standing.delete(state);
     if (!standing) return;
-    for (const question of standing.questions) question.refuse(new RpcError(-32603, 'the client did not come back with an answer'));
+    for (const question of standing.questions)
+      question.refuse(new RpcError(-32603, 'the client did not come back with an answer'));
     standing.control.abort();
   }
 
@@ -150,5 +159,6 @@ export class Rounds {
 }
 
 function demandCapability(exchange: Exchange, method: string, params: unknown): void {
-  if (!canAsk(exchange.clientCapabilities, method, params)) throw new RpcError(-32601, `the client cannot be asked for ${method}`);
+  if (!canAsk(exchange.clientCapabilities, method, params))
+    throw new RpcError(-32601, `the client cannot be asked for ${method}`);
 }

@@ -20,13 +20,36 @@ export interface SdkServerOptions {
 
 // Nothing is validated with it: our gate does that. One for all keeps a server instance small.
 const validator = new AjvJsonSchemaValidator();
-const answered = ['resources/list', 'resources/templates/list', 'resources/read', 'prompts/list', 'prompts/get', 'completion/complete'] as const;
+const answered = [
+  'resources/list',
+  'resources/templates/list',
+  'resources/read',
+  'prompts/list',
+  'prompts/get',
+  'completion/complete',
+] as const;
 
 /** The SDK's server over our handlers: it knows the protocol, they know the answers. */
-export function sdkServer({ version, capabilities, instructions, handlers, exchange, session }: SdkServerOptions): Server {
-  const server = new Server({ name: 'oubliette', version }, { capabilities, instructions, jsonSchemaValidator: validator });
-  server.setRequestHandler('tools/list', async (request, context) => (await handlers.listTools(exchange(context), request.params ?? {})) as never);
-  server.setRequestHandler('tools/call', async (request, context) => (await handlers.callTool(exchange(context), request.params)) as never);
+export function sdkServer({
+  version,
+  capabilities,
+  instructions,
+  handlers,
+  exchange,
+  session,
+}: SdkServerOptions): Server {
+  const server = new Server(
+    { name: 'oubliette', version },
+    { capabilities, instructions, jsonSchemaValidator: validator },
+  );
+  server.setRequestHandler(
+    'tools/list',
+    async (request, context) => (await handlers.listTools(exchange(context), request.params ?? {})) as never,
+  );
+  server.setRequestHandler(
+    'tools/call',
+    async (request, context) => (await handlers.callTool(exchange(context), request.params)) as never,
+  );
   for (const method of answered) {
     if (!isOffered(method, capabilities)) continue;
     server.setRequestHandler(method, async (request: { params?: JsonObject }, context: ServerContext) => {

@@ -6,7 +6,12 @@ export interface SessionFeed {
    * Hands over every event after `after` (`newest`: only those still to come) until stopped; counts as the owner's presence.
    * Throws session.not_found for what the actor cannot see.
    */
-  follow(actor: Actor, sessionId: string, after: number | 'newest', onEvent: (event: { index: number }) => void): Promise<() => void>;
+  follow(
+    actor: Actor,
+    sessionId: string,
+    after: number | 'newest',
+    onEvent: (event: { index: number }) => void,
+  ): Promise<() => void>;
 }
 
 /** The sessions that one client follows: only while it listens, and on from where it left off. */
@@ -17,7 +22,11 @@ export class Following {
   readonly #known = new Map<string, { after: number | 'newest'; stop?: () => void }>();
   #isListening = false;
 
-  constructor(feed: SessionFeed | undefined, actor: () => Actor, onEvent: (sessionId: string, event: { index: number }) => void) {
+  constructor(
+    feed: SessionFeed | undefined,
+    actor: () => Actor,
+    onEvent: (sessionId: string, event: { index: number }) => void,
+  ) {
     this.#feed = feed;
     this.#actor = actor;
     this.#onEvent = onEvent;

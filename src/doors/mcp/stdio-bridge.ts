@@ -78,7 +78,8 @@ class Bridge {
     await http.send(message as JSONRPCMessage, {
       requestSignal: control.signal,
       onRequestStreamEnd: () => {
-        if (!control.signal.aborted && this.#open.delete(id)) this.#fail(message, new Error('the server ended the answer early'));
+        if (!control.signal.aborted && this.#open.delete(id))
+          this.#fail(message, new Error('the server ended the answer early'));
       },
     });
   }
@@ -87,7 +88,12 @@ class Bridge {
     const { url, token } = await this.#options.find();
     const http = new StreamableHTTPClientTransport(new URL(url), {
       requestInit: { headers: { authorization: `Bearer ${token}` } },
-      reconnectionOptions: { initialReconnectionDelay: 500, maxReconnectionDelay: 10_000, reconnectionDelayGrowFactor: 1.5, maxRetries: 20 },
+      reconnectionOptions: {
+        initialReconnectionDelay: 500,
+        maxReconnectionDelay: 10_000,
+        reconnectionDelayGrowFactor: 1.5,
+        maxRetries: 20,
+      },
     });
     http.onmessage = (message) => this.#receive(message as Incoming, http);
     http.onerror = () => {};

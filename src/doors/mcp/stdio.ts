@@ -48,7 +48,9 @@ export async function serveStdio(options: StdioOptions): Promise<void> {
       onProblem: options.onProblem,
     });
   } finally {
-    await Promise.all(minted.map((each) => callAsAdmin(each.url, home, 'token_revoke', { token_id: each.id }).catch(() => {})));
+    await Promise.all(
+      minted.map((each) => callAsAdmin(each.url, home, 'token_revoke', { token_id: each.id }).catch(() => {})),
+    );
     await (await alone?.catch(() => undefined))?.close();
   }
 }
@@ -57,7 +59,11 @@ const readerSeconds = 7 * 24 * 3600;
 
 /** A key of level read for this one client; whoever can read the home may have that. */
 async function mintReader(url: string, home: string): Promise<Minted> {
-  const made = await callAsAdmin(url, home, 'token_create', { name: 'oubliette mcp', scope: 'read', ttl_seconds: readerSeconds });
+  const made = await callAsAdmin(url, home, 'token_create', {
+    name: 'oubliette mcp',
+    scope: 'read',
+    ttl_seconds: readerSeconds,
+  });
   return { id: String(made['id']), token: String(made['token']), url };
 }
 

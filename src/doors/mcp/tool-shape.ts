@@ -28,7 +28,11 @@ export function ownShape(view: ToolView, name: string, isOwn: boolean): (era: Er
 export function upstreamShape(definition: Definition): (era: Era) => JsonObject {
   return perEra((era) => {
     const { execution: _, outputSchema, ...rest } = definition;
-    return { ...rest, inputSchema: inputSchemaOf(definition.inputSchema), ...(fitsEra(outputSchema, era) && { outputSchema }) };
+    return {
+      ...rest,
+      inputSchema: inputSchemaOf(definition.inputSchema),
+      ...(fitsEra(outputSchema, era) && { outputSchema }),
+    };
   });
 }
 
@@ -38,7 +42,12 @@ export function callResult(outcome: Outcome, tool: Called, era: Era): JsonObject
   const meta = result?.meta && { _meta: result.meta };
   if (!outcome.ok) {
     const content = result?.content?.length ? result.content : [{ type: 'text', text: outcome.error.message }];
-    return { ...meta, content, ...(isStructured(result?.structured, era) && { structuredContent: result?.structured }), isError: true };
+    return {
+      ...meta,
+      content,
+      ...(isStructured(result?.structured, era) && { structuredContent: result?.structured }),
+      isError: true,
+    };
   }
   const structured = structuredOf(outcome, tool, era);
   return {
@@ -61,9 +70,11 @@ function structuredOf(outcome: Outcome & { ok: true }, tool: Called, era: Era): 
 }
 
 // Before 2026 structured content is an object; now it may be anything.
-const isStructured = (value: unknown, era: Era): boolean => value !== undefined && (era === 'modern' || isObject(value));
+const isStructured = (value: unknown, era: Era): boolean =>
+  value !== undefined && (era === 'modern' || isObject(value));
 
-const fitsEra = (schema: unknown, era: Era): boolean => isObject(schema) && (era === 'modern' || schema['type'] === 'object');
+const fitsEra = (schema: unknown, era: Era): boolean =>
+  isObject(schema) && (era === 'modern' || schema['type'] === 'object');
 
 const asText = (value: unknown): string => (typeof value === 'string' ? value : (JSON.stringify(value) ?? 'null'));
 

@@ -64,7 +64,10 @@ function offer(raw: Definition, slug: string): { offered: OfferedTool; clean: De
   const annotations = isObject(raw.annotations) ? raw.annotations : undefined;
   const title = typeof raw.title === 'string' ? raw.title : annotations?.['title'];
   const description = cleanText(typeof raw.description === 'string' ? raw.description : '');
-  const outputSchema = isObject(raw.outputSchema) && !schemaProblem({ ...raw.outputSchema, type: undefined }) ? cleanSchema(raw.outputSchema) : undefined;
+  const outputSchema =
+    isObject(raw.outputSchema) && !schemaProblem({ ...raw.outputSchema, type: undefined })
+      ? cleanSchema(raw.outputSchema)
+      : undefined;
   const inputSchema = problem ? { type: 'object' } : cleanSchema(argumentSchema(raw.inputSchema ?? { type: 'object' }));
   const clean: Definition = { ...raw, inputSchema };
   if (raw.description !== undefined) clean.description = description;

@@ -2,7 +2,11 @@ import type { RpcError } from './wire.ts';
 import { isObject, type ContentBlock, type ToolResult } from '../../schema/index.ts';
 
 /** Keeps bytes and answers where; absent where nothing can keep them. */
-export type KeepBlob = (owner: string, bytes: Uint8Array, mimeType: string) => Promise<{ blob_id: string; size: number }>;
+export type KeepBlob = (
+  owner: string,
+  bytes: Uint8Array,
+  mimeType: string,
+) => Promise<{ blob_id: string; size: number }>;
 type Keep = (bytes: Uint8Array, mimeType: string) => ReturnType<KeepBlob>;
 
 /**

@@ -1,6 +1,7 @@
 const longest = 1000;
 // Control characters but tab and newline, bidirectional overrides, zero-width and tag characters.
-const unwanted = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]/gu;
+const unwanted =
+  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]/gu;
 
 /** Text of an upstream server as a model may see it: no hidden characters, at most 1,000 of the others. */
 export function cleanText(text: string, max = longest): string {

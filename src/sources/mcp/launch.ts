@@ -43,7 +43,11 @@ export function minimalEnvironment(from: NodeJS.ProcessEnv = process.env): Recor
 export async function planLaunch(command: Command, hiddenFolder: string): Promise<LaunchPlan> {
   const user = await dropTo();
   const cwd = command.cwd ? resolve(command.cwd) : startFolder();
-  const env = { ...minimalEnvironment(), ...(user ? { HOME: user.home, USER: user.name, LOGNAME: user.name } : {}), ...command.env };
+  const env = {
+    ...minimalEnvironment(),
+    ...(user ? { HOME: user.home, USER: user.name, LOGNAME: user.name } : {}),
+    ...command.env,
+  };
   const ids = user ? { uid: user.uid, gid: user.gid } : {};
   const fence = await fenceFlags();
   if (fence === 'bwrap' || fence === 'bwrap-pid') {
@@ -51,7 +55,19 @@ export async function planLaunch(command: Command, hiddenFolder: string): Promis
     const pids = fence === 'bwrap-pid' ? ['--unshare-pid', '--proc', '/proc'] : [];
     return {
       command: 'bwrap',
-      args: ['--dev-bind', '/', '/', ...hidden, ...pids, '--die-with-parent', '--chdir', cwd, '--', command.command, ...command.args],
+      args: [
+        '--dev-bind',
+        '/',
+        '/',
+        ...hidden,
+        ...pids,
+        '--die-with-parent',
+        '--chdir',
+        cwd,
+        '--',
+        command.command,
+        ...command.args,
+      ],
       env,
       cwd: '/',
       ...ids,
@@ -65,14 +81,17 @@ export async function planLaunch(command: Command, hiddenFolder: string): Promis
 /** Files that the command line names stay readable even inside the hidden folder; everything else there is gone. */
 function hide(folder: string, command: Command, cwd: string): string[] {
   const flags = ['--tmpfs', folder];
-  const named = new Set([command.command, ...command.args].map((each) => (isAbsolute(each) ? each : resolve(cwd, each))));
+  const named = new Set(
+    [command.command, ...command.args].map((each) => (isAbsolute(each) ? each : resolve(cwd, each))),
+  );
   for (const path of named)
     if (isInside(folder, path) && !isOurs(folder, path) && isFile(path)) flags.push('--ro-bind', path, path);
   if (isInside(folder, cwd) && !isOurs(folder, cwd) && existsSync(cwd)) flags.push('--bind', cwd, cwd);
   return flags;
 }
 
-const ourOwn = /^(config\.yaml|prompts\.yaml|admin\.token|server\.json|.*\.db(-wal|-shm)?|.*\.key|catalog|packs|logs|results|notes|reports|blobs|projects|run|secrets.*)$/;
+const ourOwn =
+  /^(config\.yaml|prompts\.yaml|admin\.token|server\.json|.*\.db(-wal|-shm)?|.*\.key|catalog|packs|logs|results|notes|reports|blobs|projects|run|secrets.*)$/;
 
 function isOurs(folder: string, path: string): boolean {
   return ourOwn.test(relative(folder, path).split(sep)[0] ?? '');
@@ -116,7 +135,8 @@ async function tryFences(): Promise<Fence> {
       () => false,
     );
   const bind = ['--dev-bind', '/', '/', '--tmpfs', '/mnt'];
-  if (await works('bwrap', [...bind, '--unshare-pid', '--proc', '/proc', '--die-with-parent', '--', 'true'])) return 'bwrap-pid';
+  if (await works('bwrap', [...bind, '--unshare-pid', '--proc', '/proc', '--die-with-parent', '--', 'true']))
+    return 'bwrap-pid';
   if (await works('bwrap', [...bind, '--die-with-parent', '--', 'true'])) return 'bwrap';
   if (await works('setpriv', ['--pdeathsig', 'KILL', 'true'])) return 'setpriv';
   return 'none';

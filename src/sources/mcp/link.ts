@@ -1,4 +1,10 @@
-import { Client, SSEClientTransport, SdkError, SdkHttpError, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import {
+  Client,
+  SSEClientTransport,
+  SdkError,
+  SdkHttpError,
+  StreamableHTTPClientTransport,
+} from '@modelcontextprotocol/client';
 import type { SubscriptionFilter, Transport } from '@modelcontextprotocol/client';
 import { fail, type ServerConfig } from '../../schema/index.ts';
 import { planLaunch } from './launch.ts';
@@ -45,7 +51,12 @@ const clientCapabilities = {
 const probeMs = 8_000;
 
 /** Connects, finding out the transport and the era; `config` has its secrets filled in. Throws what went wrong. */
-export async function openLink(config: ServerConfig, hooks: WireHooks, deps: LinkDeps, connectMs: number): Promise<Link> {
+export async function openLink(
+  config: ServerConfig,
+  hooks: WireHooks,
+  deps: LinkDeps,
+  connectMs: number,
+): Promise<Link> {
   if (config.command) return openProcess(config, hooks, deps, connectMs);
   if (!config.url) throw fail('config.invalid', { message: 'a server needs command or url' });
   const wanted = config.type ?? config.transport;
@@ -54,14 +65,17 @@ export async function openLink(config: ServerConfig, hooks: WireHooks, deps: Lin
     return await openHttp(config, hooks, deps, connectMs);
   } catch (error) {
     // Before streamable HTTP there was only SSE; such a server refuses the POST.
-    const status = error instanceof SdkHttpError ? Number((error.data as { status?: number } | undefined)?.status) : 0;
-    if (wanted === undefined && [400, 404, 405].includes(status)) return openSse(config, hooks, deps, connectMs);
+    if (wanted === undefined && [400, 404, 405].includes(httpStatus(error) ?? 0))
+      return openSse(config, hooks, deps, connectMs);
     throw error;
   }
 }
 
 async function openProcess(config: ServerConfig, hooks: WireHooks, deps: LinkDeps, connectMs: number): Promise<Link> {
-  const plan = await planLaunch({ command: config.command ?? '', args: config.args ?? [], env: config.env ?? {}, cwd: config.cwd }, deps.home);
+  const plan = await planLaunch(
+    { command: config.command ?? '', args: config.args ?? [], env: config.env ?? {}, cwd: config.cwd },
+    deps.home,
+  );
   const attempt = async (isLegacy: boolean): Promise<Link> => {
     const pipe = new StdioPipe(plan);
     pipe.onnoise = deps.onNoise;
@@ -83,7 +97,12 @@ function openHttp(config: ServerConfig, hooks: WireHooks, deps: LinkDeps, connec
     fetch,
     requestInit: { headers: config.headers ?? {} },
     ...(config.oauth && { authProvider: accessTokens(config.oauth, deps.fetchFor(config.oauth.tokenUrl)) }),
-    reconnectionOptions: { initialReconnectionDelay: 500, maxReconnectionDelay: 10_000, reconnectionDelayGrowFactor: 2, maxRetries: 5 },
+    reconnectionOptions: {
+      initialReconnectionDelay: 500,
+      maxReconnectionDelay: 10_000,
+      reconnectionDelayGrowFactor: 2,
+      maxRetries: 5,
+    },
   });
   return handShake(new Wire(inner, hooks), inner, deps, connectMs, false);
 }
@@ -98,10 +117,19 @@ function openSse(config: ServerConfig, hooks: WireHooks, deps: LinkDeps, connect
   return handShake(new Wire(inner, hooks), inner, deps, connectMs, true);
 }
 
-async function handShake(wire: Wire, inner: Transport, deps: LinkDeps, connectMs: number, isLegacy: boolean): Promise<Link> {
+async function handShake(
+  wire: Wire,
+  inner: Transport,
+  deps: LinkDeps,
+  connectMs: number,
+  isLegacy: boolean,
+): Promise<Link> {
   const client = new Client(
     { name: 'oubliette', version: deps.version },
-    { capabilities: clientCapabilities, versionNegotiation: { mode: 'auto', probe: { timeoutMs: Math.min(probeMs, connectMs) } } },
+    {
+      capabilities: clientCapabilities,
+      versionNegotiation: { mode: 'auto', probe: { timeoutMs: Math.min(probeMs, connectMs) } },
+    },
   );
   const isHttp = !(inner instanceof StdioPipe);
   client.onerror = (error) => deps.onNoise(`[connection] ${error.message.slice(0, 500)}`);
@@ -146,6 +174,23 @@ async function handShake(wire: Wire, inner: Transport, deps: LinkDeps, connectMs
 
 async function endLink(client: Client, inner: Transport): Promise<void> {
   if (inner instanceof StreamableHTTPClientTransport)
-    await Promise.race([inner.terminateSession().catch(() => {}), new Promise((resolve) => setTimeout(resolve, 500).unref())]);
+    await Promise.race([
+      inner.terminateSession().catch(() => {}),
+      new Promise((resolve) => setTimeout(resolve, 500).unref()),
+    ]);
   await client.close().catch(() => {});
+}
+
+/** The HTTP status behind an error of the SDK's transports. */
+export function httpStatus(error: unknown): number | undefined {
+  return error instanceof SdkHttpError ? Number((error.data as { status?: number } | undefined)?.status) : undefined;
+}
+
+/** True when the network, not the server, is the trouble. */
+export function isNetworkError(error: unknown): boolean {
+  const { code, cause } = error as { code?: unknown; cause?: unknown };
+  return (
+    (typeof code === 'string' && /^(E[A-Z]+|UND_ERR_\w+)$/.test(code)) ||
+    (cause !== undefined && isNetworkError(cause ?? {}))
+  );
 }

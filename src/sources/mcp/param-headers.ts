@@ -27,7 +27,16 @@ function scan(schema: Record<string, unknown>, path: string[]): MirroredParam[] 
     if (!isObject(child)) return [];
     const name = child['x-mcp-header'];
     const here = [...path, key];
-    const own = typeof name === 'string' && token.test(name) ? [{ path: here, header: `Mcp-Param-${name}`, isNumber: child['type'] === 'integer' || child['type'] === 'number' }] : [];
+    const own =
+      typeof name === 'string' && token.test(name)
+        ? [
+            {
+              path: here,
+              header: `Mcp-Param-${name}`,
+              isNumber: child['type'] === 'integer' || child['type'] === 'number',
+            },
+          ]
+        : [];
     return [...own, ...scan(child, here)];
   });
 }
@@ -37,7 +46,9 @@ export function headersFor(params: readonly MirroredParam[], args: unknown): Rec
   const headers: Record<string, string> = {};
   for (const { path, header } of params) {
     const text = asText(valueAt(args, path));
-    if (text !== undefined) headers[header] = plain.test(text) && !text.startsWith('=?') ? text : `=?base64?${Buffer.from(text).toString('base64')}?=`;
+    if (text !== undefined)
+      headers[header] =
+        plain.test(text) && !text.startsWith('=?') ? text : `=?base64?${Buffer.from(text).toString('base64')}?=`;
   }
   return headers;
 }
@@ -54,11 +65,16 @@ export function headerMismatch(
     if (text === undefined) continue;
     const at = path.join('.');
     const sent = given(header.toLowerCase());
-    if (sent === undefined) return { header, body: `the body carries ${at}=${JSON.stringify(value)} but the ${header} header is absent` };
+    if (sent === undefined)
+      return { header, body: `the body carries ${at}=${JSON.stringify(value)} but the ${header} header is absent` };
     const decoded = decode(sent);
     if (decoded === undefined) return { header, body: `the ${header} header carries an invalid Base64 sentinel value` };
     const isSame = isNumber && /^-?\d+(\.\d+)?$/.test(decoded) ? Number(decoded) === value : decoded === text;
-    if (!isSame) return { header, body: `the ${header} header decodes to ${JSON.stringify(decoded)} but the body carries ${at}=${JSON.stringify(value)}` };
+    if (!isSame)
+      return {
+        header,
+        body: `the ${header} header decodes to ${JSON.stringify(decoded)} but the body carries ${at}=${JSON.stringify(value)}`,
+      };
   }
   return undefined;
 }
@@ -81,5 +97,9 @@ function valueAt(root: unknown, path: readonly string[]): unknown {
 function asText(value: unknown): string | undefined {
   if (typeof value === 'string') return value;
   if (typeof value === 'boolean') return String(value);
-  return typeof value === 'number' && Number.isFinite(value) && (!Number.isInteger(value) || Number.isSafeInteger(value)) ? String(value) : undefined;
+  return typeof value === 'number' &&
+    Number.isFinite(value) &&
+    (!Number.isInteger(value) || Number.isSafeInteger(value))
+    ? String(value)
+    : undefined;
 }

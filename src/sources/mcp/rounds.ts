@@ -23,7 +23,9 @@ export async function askWithRounds(
       throw new RpcError(-32602, 'Invalid or expired requestState', { reason: 'invalid_request_state' });
     return link.request(method, params, options);
   }
-  const whole = client ? { ...params, _meta: { ...(params['_meta'] as object), [capabilitiesKey]: client.capabilities } } : params;
+  const whole = client
+    ? { ...params, _meta: { ...(params['_meta'] as object), [capabilitiesKey]: client.capabilities } }
+    : params;
   if (client?.round) {
     const { resultType, ...result } = await link.request(method, { ...whole, ...client.round }, options);
     return resultType === 'input_required' ? { resultType, ...result } : result;

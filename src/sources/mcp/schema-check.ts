@@ -13,7 +13,8 @@ export function schemaProblem(schema: unknown): string | undefined {
   if (!isObject(schema)) return 'the input schema is not an object';
   const size = JSON.stringify(schema).length;
   if (size > largest) return `the input schema has ${size} bytes, at most ${largest} are taken`;
-  if (schema['type'] !== undefined && schema['type'] !== 'object') return `the input schema is of type ${JSON.stringify(schema['type'])}, not object`;
+  if (schema['type'] !== undefined && schema['type'] !== 'object')
+    return `the input schema is of type ${JSON.stringify(schema['type'])}, not object`;
   const walked = walk(schema, schema, 0);
   if (walked) return walked;
   const checker = String(schema['$schema'] ?? '').includes('2020-12')
@@ -35,7 +36,8 @@ function walk(node: unknown, root: Record<string, unknown>, depth: number): stri
   if (typeof node !== 'object' || node === null) return undefined;
   if (!Array.isArray(node)) {
     const ref = (node as Record<string, unknown>)['$ref'];
-    if (typeof ref === 'string' && !resolves(ref, root)) return `the input schema refers to ${ref.slice(0, 100)}, which is not in it`;
+    if (typeof ref === 'string' && !resolves(ref, root))
+      return `the input schema refers to ${ref.slice(0, 100)}, which is not in it`;
   }
   for (const value of Object.values(node)) {
     const problem = walk(value, root, depth + 1);

@@ -22,7 +22,15 @@ afterEach(async () => {
 
 async function open(config: Parameters<McpServers['apply']>[0], more: Partial<McpServersDeps> = {}) {
   const home = more.home ?? (await mkdtemp(join(tmpdir(), 'oub-mcp-')));
-  const servers = await mcpServers({ version: '0', home, folder: join(home, 'run'), log: quiet, fillIn: (text) => text, fetchFor: () => fetch, ...more });
+  const servers = await mcpServers({
+    version: '0',
+    home,
+    folder: join(home, 'run'),
+    log: quiet,
+    fillIn: (text) => text,
+    fetchFor: () => fetch,
+    ...more,
+  });
   opened.push({ servers, folder: home });
   await servers.apply(config);
   return { servers, home };
@@ -49,13 +57,21 @@ async function connected(servers: McpServers): Promise<void> {
 }
 
 function view(servers: McpServers, bundle: string, upstreamName: string): ToolView {
-  const tool = servers.bundles().find((each) => each.slug === bundle)?.tools.find((each) => each.upstreamName === upstreamName);
+  const tool = servers
+    .bundles()
+    .find((each) => each.slug === bundle)
+    ?.tools.find((each) => each.upstreamName === upstreamName);
   assert.ok(tool, `${upstreamName} is listed`);
   return { ...tool, bundleSlug: bundle } as unknown as ToolView;
 }
 
-const run = (servers: McpServers, bundle: string, tool: string, args: Record<string, unknown> = {}, call = callAs('me')) =>
-  servers.source.run(view(servers, bundle, tool), args, call);
+const run = (
+  servers: McpServers,
+  bundle: string,
+  tool: string,
+  args: Record<string, unknown> = {},
+  call = callAs('me'),
+) => servers.source.run(view(servers, bundle, tool), args, call);
 
 test('lists and calls the tools of a process, whatever their names', async () => {
   const { servers } = await open({ raw: raw('noise') });
@@ -130,7 +146,10 @@ test('a server that hangs delays nobody and times out by name', async () => {
   const { servers } = await open({ deaf: { ...raw('hang'), timeoutMs: 1500 }, raw: raw() });
   assert.ok(Date.now() - started < 1000);
   const upstream = servers.find('deaf');
-  await assert.rejects(upstream!.call('echo', {}, callAs('me')), (error: Failure) => error.code === 'source.unreachable');
+  await assert.rejects(
+    upstream!.call('echo', {}, callAs('me')),
+    (error: Failure) => error.code === 'source.unreachable',
+  );
   for (let i = 0; i < 100 && servers.find('raw')?.state !== 'connected'; i++) await sleep(25);
   assert.equal(servers.find('raw')?.state, 'connected');
 });
@@ -138,7 +157,10 @@ test('a server that hangs delays nobody and times out by name', async () => {
 test('a server that dies in the middle of a call fails that call and comes back', async () => {
   const { servers } = await open({ raw: raw() });
   await connected(servers);
-  await assert.rejects(run(servers, 'raw', 'die'), (error: Failure) => error.code === 'source.unreachable' && error.retryable);
+  await assert.rejects(
+    run(servers, 'raw', 'die'),
+    (error: Failure) => error.code === 'source.unreachable' && error.retryable,
+  );
   assert.equal(servers.find('raw')?.state, 'disconnected');
   for (let i = 0; i < 200 && servers.find('raw')?.state !== 'connected'; i++) await sleep(25);
   assert.equal((await run(servers, 'raw', 'echo', { text: 'back' })).value, 'back');
@@ -169,18 +191,42 @@ test('progress, log and questions reach the one who called', async () => {
   await connected(servers);
   const progress: unknown[] = [];
   const logged: unknown[] = [];
-  await run(servers, 'raw', 'slow', { ms: 80 }, callAs('me', { progress: (each) => progress.push(each), relayLog: (each) => logged.push(each) }));
+  await run(
+    servers,
+    'raw',
+    'slow',
+    { ms: 80 },
+    callAs('me', { progress: (each) => progress.push(each), relayLog: (each) => logged.push(each) }),
+  );
   assert.deepEqual(progress[0], { progress: 1, message: 'still here' });
   assert.deepEqual(logged[0], { level: 'info', logger: 'slow', data: 'step 1' });
-  const asked = await run(servers, 'raw', 'ask', {}, callAs('me', { askClient: async (method) => ({ action: 'accept', content: { name: method } }) }));
+  const asked = await run(
+    servers,
+    'raw',
+    'ask',
+    {},
+    callAs('me', { askClient: async (method) => ({ action: 'accept', content: { name: method } }) }),
+  );
   assert.deepEqual(asked.value, { action: 'accept', content: { name: 'elicitation/create' } });
 });
 
 test('a question goes to nobody when two principals are being served', async () => {
   const { servers } = await open({ raw: raw() });
   await connected(servers);
-  const slow = run(servers, 'raw', 'slow', { ms: 300 }, callAs('someone else', { askClient: async () => assert.fail('asked the wrong one') }));
-  const asked = await run(servers, 'raw', 'ask', {}, callAs('me', { askClient: async () => assert.fail('asked although uncertain') }));
+  const slow = run(
+    servers,
+    'raw',
+    'slow',
+    { ms: 300 },
+    callAs('someone else', { askClient: async () => assert.fail('asked the wrong one') }),
+  );
+  const asked = await run(
+    servers,
+    'raw',
+    'ask',
+    {},
+    callAs('me', { askClient: async () => assert.fail('asked although uncertain') }),
+  );
   assert.match(JSON.stringify(asked.value), /not certain/);
   await slow;
 });
@@ -192,13 +238,17 @@ test('a cancelled call is cancelled upstream', async () => {
   const slow = run(servers, 'raw', 'slow', { ms: 5000 }, callAs('me', { signal: control.signal }));
   setTimeout(() => control.abort(), 60);
   await assert.rejects(slow, (error: Failure) => error.code === 'tool.cancelled');
-  for (let i = 0; i < 100 && !servers.find('raw')?.lines.some((line) => line.includes('cancelled as asked')); i++) await sleep(20);
+  for (let i = 0; i < 100 && !servers.find('raw')?.lines.some((line) => line.includes('cancelled as asked')); i++)
+    await sleep(20);
   assert.ok(servers.find('raw')?.lines.some((line) => line.includes('cancelled as asked')));
 });
 
 test('a process sees a small environment, its secrets, and not our home', async () => {
   process.env['OUB_TEST_CANARY'] = 'do not pass on';
-  const { servers, home } = await open({ raw: { ...raw(), env: { KEY: '${TOKEN}' } } }, { fillIn: (text) => text.replace('${TOKEN}', 'filled in') });
+  const { servers, home } = await open(
+    { raw: { ...raw(), env: { KEY: '${TOKEN}' } } },
+    { fillIn: (text) => text.replace('${TOKEN}', 'filled in') },
+  );
   await writeFile(join(home, 'admin.token'), 'secret');
   await connected(servers);
   const env = (await run(servers, 'raw', 'env')).value as Record<string, string>;
@@ -220,9 +270,12 @@ test('no process is left behind when we are killed', async () => {
     console.log('ready');
     setInterval(() => {}, 1000);`;
   const home = await mkdtemp(join(tmpdir(), 'oub-mcp-'));
-  const child = spawn(process.execPath, ['--input-type=module', '-e', code, home], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const child = spawn(process.execPath, ['--input-type=module', '-e', code, home], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
   await once(child.stdout, 'data');
-  const count = async () => (await processes()).filter((line) => line.includes(marker) && line.includes('raw-server')).length;
+  const count = async () =>
+    (await processes()).filter((line) => line.includes(marker) && line.includes('raw-server')).length;
   assert.ok((await count()) > 1, 'the server runs');
   child.kill('SIGKILL');
   for (let i = 0; i < 100 && (await count()) > 0; i++) await sleep(30);

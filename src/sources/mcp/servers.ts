@@ -1,5 +1,13 @@
 import { mkdir } from 'node:fs/promises';
-import { fail, isSlug, type BundleProvider, type OfferedBundle, type ServerConfig, type Source, type Tool } from '../../schema/index.ts';
+import {
+  fail,
+  isSlug,
+  type BundleProvider,
+  type OfferedBundle,
+  type ServerConfig,
+  type Source,
+  type Tool,
+} from '../../schema/index.ts';
 import { cleanText } from './foreign-text.ts';
 import { slugOf } from './tool-slugs.ts';
 import { Upstream, type ServerState, type UpstreamDeps } from './upstream.ts';
@@ -112,7 +120,11 @@ function mcpSource(find: (slug: string) => Upstream | undefined): Source {
     level: (tool) => (tool.annotations?.['readOnlyHint'] === true ? 'read' : 'write'),
     async run(tool, args, call) {
       const upstream = find(tool.bundleSlug);
-      if (!upstream) throw fail('source.unreachable', { what: `MCP server ${tool.bundleSlug}`, reason: 'it is not configured any more' });
+      if (!upstream)
+        throw fail('source.unreachable', {
+          what: `MCP server ${tool.bundleSlug}`,
+          reason: 'it is not configured any more',
+        });
       return upstream.call(tool.upstreamName ?? tool.slug, args, call);
     },
   };

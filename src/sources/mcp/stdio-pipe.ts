@@ -118,7 +118,10 @@ export class StdioPipe implements Transport {
     this.#isClosing = true;
     child.stdin.end();
     child.stdout.resume();
-    for (const [signal, graceMs] of [['SIGTERM', 700], ['SIGKILL', 1500]] as const) {
+    for (const [signal, graceMs] of [
+      ['SIGTERM', 700],
+      ['SIGKILL', 1500],
+    ] as const) {
       await Promise.race([this.#exited, sleep(graceMs, undefined, { ref: false })]);
       if (child.exitCode !== null || child.signalCode !== null) break;
       killGroup(child, signal);

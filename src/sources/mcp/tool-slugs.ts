@@ -27,7 +27,9 @@ export function toolSlugs(names: Iterable<string>): Map<string, string> {
   const slugs = new Map<string, string>();
   for (const [slug, group] of alike) {
     group.sort((a, b) => Number(isPlain(b)) - Number(isPlain(a)) || (a < b ? -1 : 1));
-    group.forEach((name, at) => slugs.set(name, at === 0 ? slug : `${[...slug].slice(0, longestSlug - 9).join('')}-${hash8(name)}`));
+    group.forEach((name, at) =>
+      slugs.set(name, at === 0 ? slug : `${[...slug].slice(0, longestSlug - 9).join('')}-${hash8(name)}`),
+    );
   }
   return slugs;
 }

@@ -45,7 +45,8 @@ export function serverTools({ servers, config }: ServerToolsDeps): BuiltInBundle
     tools: [
       {
         slug: 'list',
-        description: 'Lists the upstream MCP servers with their state, number of tools, problems and changed definitions.',
+        description:
+          'Lists the upstream MCP servers with their state, number of tools, problems and changed definitions.',
         argSchema: object({}),
         level: 'admin',
         returns: '{servers:[{name,bundle,status,transport,protocol,tools,error,warnings,changed_tools}]}',
@@ -54,7 +55,8 @@ export function serverTools({ servers, config }: ServerToolsDeps): BuiltInBundle
       },
       {
         slug: 'add',
-        description: 'Adds or replaces an upstream MCP server in config.yaml. Only from the command line on the machine, unless http.allowRemoteConfig is on.',
+        description:
+          'Adds or replaces an upstream MCP server in config.yaml. Only from the command line on the machine, unless http.allowRemoteConfig is on.',
         argSchema: object({ name, ...described }, ['name']),
         level: 'admin',
         returns: '{name,status}',
@@ -68,7 +70,8 @@ export function serverTools({ servers, config }: ServerToolsDeps): BuiltInBundle
       },
       {
         slug: 'remove',
-        description: 'Removes an upstream MCP server from config.yaml and stops it. Only from the command line on the machine, unless http.allowRemoteConfig is on.',
+        description:
+          'Removes an upstream MCP server from config.yaml and stops it. Only from the command line on the machine, unless http.allowRemoteConfig is on.',
         argSchema: object({ name }, ['name']),
         level: 'admin',
         returns: '{name,removed:true}',
@@ -96,12 +99,22 @@ export function serverTools({ servers, config }: ServerToolsDeps): BuiltInBundle
       },
       {
         slug: 'logs',
-        description: 'The last lines that an upstream MCP server wrote to stderr, and what went wrong on its connection.',
-        argSchema: object({ name, tail: { type: 'integer', minimum: 1, maximum: 200, default: 50, description: 'How many lines at most' } }, ['name']),
+        description:
+          'The last lines that an upstream MCP server wrote to stderr, and what went wrong on its connection.',
+        argSchema: object(
+          {
+            name,
+            tail: { type: 'integer', minimum: 1, maximum: 200, default: 50, description: 'How many lines at most' },
+          },
+          ['name'],
+        ),
         level: 'admin',
         returns: '{name,lines:[..]}',
         example: 'server.logs(name="docs", tail=20)',
-        run: async (args: { name: string; tail?: number }) => ({ name: args.name, lines: find(args.name).lines.slice(-(args.tail ?? 50)) }),
+        run: async (args: { name: string; tail?: number }) => ({
+          name: args.name,
+          lines: find(args.name).lines.slice(-(args.tail ?? 50)),
+        }),
       },
     ],
   };

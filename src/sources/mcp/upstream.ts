@@ -1,13 +1,22 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fail, Failure, isObject, type Call, type ClientBehind, type OfferedTool, type ServerConfig, type ToolResult } from '../../schema/index.ts';
+import {
+  fail,
+  Failure,
+  isObject,
+  type Call,
+  type ClientBehind,
+  type OfferedTool,
+  type ServerConfig,
+  type ToolResult,
+} from '../../schema/index.ts';
 import type { Logger } from '../../observe/index.ts';
 import { replaceFile } from '../../store/index.ts';
 import { ActiveCalls } from './active-calls.ts';
 import { changedNames, takeDefinitions, type Definition, type Definitions } from './definitions.ts';
 import { foreignResult, refusedResult, type KeepBlob } from './foreign-result.ts';
-import { openLink, type Link, type LinkDeps } from './link.ts';
+import { httpStatus, isNetworkError, openLink, type Link, type LinkDeps } from './link.ts';
 import { headersFor, mirroredParams } from './param-headers.ts';
 import { askWithRounds } from './rounds.ts';
 import { Turnstile } from './turnstile.ts';
@@ -157,35 +166,63 @@ export class Upstream {
 
   /** Calls a tool. Throws source.unreachable, tool.timeout, tool.cancelled or tool.failed. */
   async call(upstreamName: string, args: Record<string, unknown>, call: Call): Promise<ToolResult> {
-    return this.#turnstile.run(this.#what(), async () => {
-      const link = this.#link ?? (await this.#connected());
-      this.#active.add(call);
-      try {
-        const options = this.#options(call);
-        if (link.isHttp && link.era === 'modern') {
-          const mirrored = mirroredParams(this.definition(upstreamName)?.inputSchema);
-          if (mirrored.length > 0) options.headers = headersFor(mirrored, args);
-        }
-        const params = { name: upstreamName, arguments: args };
-        const ask = (method: string, details: unknown): Promise<unknown> => call.askClient(method, details);
-        const raw = await askWithRounds(link, 'tools/call', params, options, ask, call.client);
-        if (raw['resultType'] === 'input_required') return { value: null, inputRequired: raw };
-        const keep = this.#deps.keepBlob;
-        return await foreignResult(raw, keep && ((bytes, mimeType) => keep(call.actor.principal, bytes, mimeType)));
-      } catch (error) {
-        if (error instanceof RpcError) return refusedResult(error);
-        throw this.#failure(error, upstreamName);
-      } finally {
-        this.#active.delete(call);
+    return this.#turnstile.run(this.#what(), () => this.#callOnce(upstreamName, args, call, true));
+  }
+
+  async #callOnce(
+    upstreamName: string,
+    args: Record<string, unknown>,
+    call: Call,
+    mayRepeat: boolean,
+  ): Promise<ToolResult> {
+    const link = this.#link ?? (await this.#connected());
+    this.#active.add(call);
+    try {
+      const options = this.#options(call);
+      if (link.isHttp && link.era === 'modern') {
+        const mirrored = mirroredParams(this.definition(upstreamName)?.inputSchema);
+        if (mirrored.length > 0) options.headers = headersFor(mirrored, args);
       }
-    });
+      const params = { name: upstreamName, arguments: args };
+      const ask = (method: string, details: unknown): Promise<unknown> => call.askClient(method, details);
+      const raw = await askWithRounds(link, 'tools/call', params, options, ask, call.client);
+      if (raw['resultType'] === 'input_required') return { value: null, inputRequired: raw };
+      const keep = this.#deps.keepBlob;
+      return await foreignResult(raw, keep && ((bytes, mimeType) => keep(call.actor.principal, bytes, mimeType)));
+    } catch (error) {
+      if (error instanceof RpcError) return refusedResult(error);
+      const isForgotten = this.#noticeHttp(link, error);
+      // A server that does not know our session any more has done nothing yet.
+      if (isForgotten && mayRepeat) return this.#callOnce(upstreamName, args, call, false);
+      throw this.#failure(error, upstreamName);
+    } finally {
+      this.#active.delete(call);
+    }
+  }
+
+  /** Over HTTP nobody tells us that a server is gone: a failed request does. True when it has forgotten our session. */
+  #noticeHttp(link: Link, error: unknown): boolean {
+    const status = httpStatus(error);
+    if (status === undefined) {
+      if (link.isHttp && isNetworkError(error)) this.#lost(link, (error as Error).message);
+      return false;
+    }
+    if (status !== 404) return false;
+    this.#lost(link, 'the server has forgotten our session');
+    this.#failures = 0;
+    void link.close().catch(() => {});
+    return true;
   }
 
   /** Any other request (prompts, resources, completion), passed on as it is. The server's own error is thrown unchanged. */
   async ask(
     method: string,
     params: Record<string, unknown>,
-    options: { signal?: AbortSignal; onClientRequest?: (method: string, params: unknown) => Promise<unknown>; client?: ClientBehind },
+    options: {
+      signal?: AbortSignal;
+      onClientRequest?: (method: string, params: unknown) => Promise<unknown>;
+      client?: ClientBehind;
+    },
   ): Promise<Record<string, unknown>> {
     const link = this.#link ?? (await this.#connected());
     try {
@@ -193,9 +230,17 @@ export class Upstream {
         if (!options.onClientRequest) throw new RpcError(-32601, 'nobody is there to ask');
         return options.onClientRequest(asked, details);
       };
-      return await askWithRounds(link, method, params, { signal: options.signal, timeoutMs: this.#timeoutMs }, ask, options.client);
+      return await askWithRounds(
+        link,
+        method,
+        params,
+        { signal: options.signal, timeoutMs: this.#timeoutMs },
+        ask,
+        options.client,
+      );
     } catch (error) {
       if (error instanceof RpcError) throw error;
+      this.#noticeHttp(link, error);
       throw this.#failure(error, method);
     }
   }
@@ -246,21 +291,31 @@ export class Upstream {
     if (error instanceof WireTimeout) return fail('tool.timeout', { tool, timeoutMs: this.#timeoutMs });
     if ((error as Error).name === 'AbortError') return fail('tool.cancelled', { tool });
     if (error instanceof WireClosed)
-      return fail('source.unreachable', { what: this.#what(), reason: `it ended while ${tool} was running` }, { cause: error });
+      return fail(
+        'source.unreachable',
+        { what: this.#what(), reason: `it ended while ${tool} was running` },
+        { cause: error },
+      );
     return fail('source.unreachable', { what: this.#what(), reason: message }, { cause: error });
   }
 
   /** The standing connection, or the one being made; a server that failed a moment ago is not asked again at once. */
   async #connected(): Promise<Link> {
     if (this.#stopping.signal.aborted || this.config.enabled === false)
-      throw fail('source.unreachable', { what: this.#what(), reason: this.#stopping.signal.aborted ? 'the server is stopping' : 'it is disabled in config.yaml' });
+      throw fail('source.unreachable', {
+        what: this.#what(),
+        reason: this.#stopping.signal.aborted ? 'the server is stopping' : 'it is disabled in config.yaml',
+      });
     if (this.#link) return this.#link;
     if (!this.#opening && this.#failures > 0 && Date.now() - this.#lastTry < firstPauseMs)
       throw fail('source.unreachable', { what: this.#what(), reason: this.error ?? 'it is not connected' });
     this.#opening ??= this.#open().finally(() => (this.#opening = undefined));
     const waitMs = Math.max(this.#timeoutMs, 1000);
     const late = new Promise<never>((_, reject) =>
-      setTimeout(() => reject(fail('source.unreachable', { what: this.#what(), reason: `no connection within ${waitMs} ms` })), waitMs).unref(),
+      setTimeout(
+        () => reject(fail('source.unreachable', { what: this.#what(), reason: `no connection within ${waitMs} ms` })),
+        waitMs,
+      ).unref(),
     );
     return Promise.race([this.#opening, late]);
   }
@@ -271,7 +326,12 @@ export class Upstream {
     this.#become('connecting');
     try {
       const config = await this.#filledIn();
-      const link = await openLink(config, this.#hooks(), { ...this.#deps, onNoise: (line) => this.#keepLine(line), signal: this.#stopping.signal }, connectMs);
+      const link = await openLink(
+        config,
+        this.#hooks(),
+        { ...this.#deps, onNoise: (line) => this.#keepLine(line), signal: this.#stopping.signal },
+        connectMs,
+      );
       if (this.#stopping.signal.aborted) {
         await link.close();
         throw new WireClosed('the server is stopping');
@@ -307,7 +367,8 @@ export class Upstream {
     this.#failures++;
     this.#become('disconnected');
     if (this.#stopping.signal.aborted) return;
-    const pauseMs = Math.min(longestPauseMs, firstPauseMs * 2 ** Math.min(this.#failures, 10)) * (0.75 + Math.random() / 2);
+    const pauseMs =
+      Math.min(longestPauseMs, firstPauseMs * 2 ** Math.min(this.#failures, 10)) * (0.75 + Math.random() / 2);
     clearTimeout(this.#retry);
     this.#retry = setTimeout(() => void this.#connected().catch(() => {}), pauseMs);
     this.#retry.unref();
@@ -326,8 +387,12 @@ export class Upstream {
 
   /** What a dying process printed says more than that it is gone. */
   #withLastWords(reason: string): string {
-    const words = this.#lines.findLast((line) => !line.includes(' [') && /Error|error|not found|cannot/i.test(line)) ?? this.#lines.at(-1);
-    return words && /closed|ended/i.test(reason) ? `${reason.slice(0, 300)}; its last words: ${words.slice(25, 325)}` : reason.slice(0, 500);
+    const words =
+      this.#lines.findLast((line) => !line.includes(' [') && /Error|error|not found|cannot/i.test(line)) ??
+      this.#lines.at(-1);
+    return words && /closed|ended/i.test(reason)
+      ? `${reason.slice(0, 300)}; its last words: ${words.slice(25, 325)}`
+      : reason.slice(0, 500);
   }
 
   #keepLine(line: string): void {
@@ -351,14 +416,21 @@ export class Upstream {
   async #roots(): Promise<unknown> {
     const lent = [...this.#rootsOf.values()];
     const isCertain = new Set(lent.map((each) => each.principal)).size === 1;
-    return (isCertain && (await lent.at(-1)?.ask().catch(() => undefined))) || { roots: [] };
+    return (
+      (isCertain &&
+        (await lent
+          .at(-1)
+          ?.ask()
+          .catch(() => undefined))) || { roots: [] }
+    );
   }
 
   #noted(method: string, params: Record<string, unknown>): void {
     if (method === 'notifications/tools/list_changed') return void this.refresh();
     if (method === 'notifications/prompts/list_changed') return this.#tell({ kind: 'prompts' });
     if (method === 'notifications/resources/list_changed') return this.#tell({ kind: 'resources' });
-    if (method === 'notifications/resources/updated') return this.#tell({ kind: 'resource', uri: String(params['uri']) });
+    if (method === 'notifications/resources/updated')
+      return this.#tell({ kind: 'resource', uri: String(params['uri']) });
     if (method !== 'notifications/message') return;
     const { level, logger, data } = params;
     const entry = { level: String(level), ...(typeof logger === 'string' && { logger }), data };
@@ -374,7 +446,11 @@ export class Upstream {
       ...(resources?.['listChanged'] === true && { resourcesListChanged: true }),
     };
     if (link.era !== 'modern' || Object.keys(filter).length === 0) return;
-    for (let pauseMs = 1000; this.#link === link && !this.#stopping.signal.aborted; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) {
+    for (
+      let pauseMs = 1000;
+      this.#link === link && !this.#stopping.signal.aborted;
+      pauseMs = Math.min(pauseMs * 2, longestPauseMs)
+    ) {
       const stream = await link.listen(filter).catch((error: Error) => this.#keepLine(`[listen] ${error.message}`));
       if (stream) {
         await stream.closed;
@@ -409,7 +485,9 @@ export class Upstream {
     const seen = new Set<string>();
     let cursor: string | undefined;
     do {
-      const page = await link.request('tools/list', cursor === undefined ? {} : { cursor }, { timeoutMs: this.#timeoutMs });
+      const page = await link.request('tools/list', cursor === undefined ? {} : { cursor }, {
+        timeoutMs: this.#timeoutMs,
+      });
       if (Array.isArray(page['tools'])) tools.push(...(page['tools'] as unknown[]));
       const next: unknown = page['nextCursor'];
       cursor = typeof next === 'string' && !seen.has(next) && seen.size < mostPages ? next : undefined;
@@ -469,7 +547,9 @@ export class Upstream {
       if (typeof value === 'string') return (await this.#deps.fillIn(value)) as T;
       if (Array.isArray(value)) return (await Promise.all(value.map(all))) as T;
       if (!isObject(value)) return value;
-      return Object.fromEntries(await Promise.all(Object.entries(value).map(async ([key, each]) => [key, await all(each)]))) as T;
+      return Object.fromEntries(
+        await Promise.all(Object.entries(value).map(async ([key, each]) => [key, await all(each)])),
+      ) as T;
     };
     return all(this.config);
   }

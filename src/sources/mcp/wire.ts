@@ -102,7 +102,12 @@ export class Wire implements Transport {
     if (this.#isClosed) return Promise.reject(new WireClosed('the connection is closed'));
     options.signal?.throwIfAborted();
     const id = this.#nextId++;
-    const message = { jsonrpc: '2.0', id, method, params: this.#withMeta(params, options.onProgress ? id : undefined) } as const;
+    const message = {
+      jsonrpc: '2.0',
+      id,
+      method,
+      params: this.#withMeta(params, options.onProgress ? id : undefined),
+    } as const;
     const stream = this.hasPerRequestStream ? new AbortController() : undefined;
     return new Promise((resolve, reject) => {
       const stop = (error: Error): void => {
@@ -133,7 +138,8 @@ export class Wire implements Transport {
           ...(options.headers && { headers: options.headers }),
           ...(stream && {
             requestSignal: stream.signal,
-            onRequestStreamEnd: () => this.#pending.get(id)?.reject(new WireClosed('the stream ended before the answer')),
+            onRequestStreamEnd: () =>
+              this.#pending.get(id)?.reject(new WireClosed('the stream ended before the answer')),
           }),
         })
         .catch((error: Error) => this.#pending.get(id)?.reject(error));
@@ -152,7 +158,8 @@ export class Wire implements Transport {
 
   #cancel(id: number, reason: string, stream: AbortController | undefined): void {
     // In the 2026 era a closed stream is the cancellation; before, it takes a notification.
-    if (!this.envelope || !stream) void this.notify('notifications/cancelled', { requestId: id, reason }).catch(() => {});
+    if (!this.envelope || !stream)
+      void this.notify('notifications/cancelled', { requestId: id, reason }).catch(() => {});
     stream?.abort();
   }
 
@@ -166,7 +173,8 @@ export class Wire implements Transport {
       else pending.reject(new RpcError(-32603, 'the server answered neither a result nor an error'));
       return;
     }
-    if (id !== undefined && reverseMethods.has(method) && !this.envelope) return void this.#answer(id, method, params ?? {});
+    if (id !== undefined && reverseMethods.has(method) && !this.envelope)
+      return void this.#answer(id, method, params ?? {});
     if (id !== undefined) return this.onmessage?.(message);
     if (method === 'notifications/progress' && this.#progress(params ?? {})) return;
     if (method === 'notifications/cancelled') this.#reverse.get(params?.['requestId'] as string | number)?.abort();
