@@ -14,7 +14,11 @@ async function serve(config: object): Promise<TestServer & { gone(): Promise<voi
   const home = await mkdtemp(join(tmpdir(), 'oub-'));
   await writeFile(join(home, 'config.yaml'), JSON.stringify(config));
   const server = await startTestServer({ home });
-  return { ...server, gone: async () => void (await server.stop(), await rm(home, { recursive: true, force: true })) };
+  const gone = async (): Promise<void> => {
+    await server.stop();
+    await rm(home, { recursive: true, force: true });
+  };
+  return { ...server, gone };
 }
 
 async function eventually(

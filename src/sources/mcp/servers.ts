@@ -28,7 +28,7 @@ export interface ServerStatus {
   error?: string;
   warnings: string[];
   /** Tools whose definition changed since it was first seen, with the time. */
-  changed_tools: Record<string, string>;
+  changed_tools: Readonly<Record<string, string>>;
 }
 
 /** All upstream MCP servers: a provider of bundles and the source that runs their tools. */

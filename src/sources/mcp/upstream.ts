@@ -1,10 +1,6 @@
-import { createHash } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import {
   fail,
   Failure,
-  isObject,
   type Call,
   type ClientBehind,
   type OfferedTool,
@@ -12,13 +8,16 @@ import {
   type ToolResult,
 } from '../../schema/index.ts';
 import type { Logger } from '../../observe/index.ts';
-import { replaceFile } from '../../store/index.ts';
 import { ActiveCalls } from './active-calls.ts';
-import { changedNames, takeDefinitions, type Definition, type Definitions } from './definitions.ts';
+import type { Definition } from './definitions.ts';
+import { fillConfig } from './fill-config.ts';
 import { foreignResult, refusedResult, type KeepBlob } from './foreign-result.ts';
+import { LentRoots } from './lent-roots.ts';
 import { httpStatus, isNetworkError, openLink, type Link, type LinkDeps } from './link.ts';
+import { Noise } from './noise.ts';
 import { headersFor, mirroredParams } from './param-headers.ts';
 import { askWithRounds } from './rounds.ts';
+import { ToolList } from './tool-list.ts';
 import { Turnstile } from './turnstile.ts';
 import { RpcError, WireClosed, WireTimeout, type RequestOptions } from './wire.ts';
 
@@ -39,23 +38,10 @@ export interface UpstreamDeps extends Omit<LinkDeps, 'onNoise' | 'signal'> {
   keepBlob?: KeepBlob;
 }
 
-interface Remembered {
-  config: string;
-  tools: unknown[];
-  capabilities: Link['capabilities'];
-  instructions?: string;
-  serverInfo: Link['serverInfo'];
-  prints: Record<string, string>;
-  changed: Record<string, string>;
-  listedAt: string;
-}
-
 const defaultTimeoutMs = 30_000;
 const connectMs = 60_000;
 const firstPauseMs = 500;
 const longestPauseMs = 60_000;
-const mostPages = 2_000;
-const keptLines = 200;
 
 /** One upstream server: connects in the background, comes back after a break, and remembers its list meanwhile. */
 export class Upstream {
@@ -64,22 +50,16 @@ export class Upstream {
   readonly config: ServerConfig;
   state: ServerState = 'connecting';
   error: string | undefined;
-  warnings: string[] = [];
-  changed: Record<string, string> = {};
-  listedAt: string | undefined;
   capabilities: Link['capabilities'] = {};
   instructions: string | undefined;
   serverInfo: Link['serverInfo'] = {};
   readonly #deps: UpstreamDeps;
-  readonly #file: string;
-  readonly #fingerprint: string;
+  readonly #list: ToolList;
   readonly #active = new ActiveCalls();
   readonly #turnstile: Turnstile;
-  /** Clients that stay connected and can say what their roots are. */
-  readonly #rootsOf = new Map<object, { principal: string; ask: () => Promise<unknown> }>();
-  readonly #lines: string[] = [];
+  readonly #roots = new LentRoots();
+  readonly #noise = new Noise();
   readonly #listeners = new Set<(event: UpstreamEvent) => void>();
-  #definitions: Definitions = { byName: new Map(), offered: [], prints: {}, warnings: [] };
   #link: Link | undefined;
   #opening: Promise<Link> | undefined;
   #retry: NodeJS.Timeout | undefined;
@@ -94,13 +74,25 @@ export class Upstream {
     this.slug = slug;
     this.config = config;
     this.#deps = deps;
-    this.#file = join(deps.folder, `${createHash('sha256').update(name).digest('hex').slice(0, 24)}.json`);
-    this.#fingerprint = createHash('sha256').update(JSON.stringify(config)).digest('hex');
+    this.#list = new ToolList(deps.folder, name, config);
     this.#turnstile = new Turnstile(config.maxConcurrent ?? 256);
   }
 
   get offered(): OfferedTool[] {
-    return this.#definitions.offered;
+    return this.#list.definitions.offered;
+  }
+
+  get warnings(): readonly string[] {
+    return this.#list.definitions.warnings;
+  }
+
+  /** Tools whose definition is not what it was, with the time. */
+  get changed(): Readonly<Record<string, string>> {
+    return this.#list.changed;
+  }
+
+  get listedAt(): string | undefined {
+    return this.#list.listedAt;
   }
 
   get era(): string | undefined {
@@ -113,11 +105,11 @@ export class Upstream {
 
   /** The last lines of stderr, and what went wrong on the connection. */
   get lines(): readonly string[] {
-    return this.#lines;
+    return this.#noise.lines;
   }
 
   definition(upstreamName: string): Definition | undefined {
-    return this.#definitions.byName.get(upstreamName);
+    return this.#list.definitions.byName.get(upstreamName);
   }
 
   onEvent(listener: (event: UpstreamEvent) => void): () => void {
@@ -127,7 +119,11 @@ export class Upstream {
 
   /** Shows what was known the last time, then connects in the background. */
   async start(): Promise<void> {
-    await this.#recall();
+    const known = await this.#list.recall();
+    if (known) {
+      Object.assign(this, known);
+      this.#tell({ kind: 'tools' });
+    }
     if (!this.#stopping.signal.aborted) void this.#connected().catch(() => {});
   }
 
@@ -156,7 +152,7 @@ export class Upstream {
     const link = this.#link;
     this.#link = undefined;
     this.state = 'disconnected';
-    await Promise.all([link?.close(), this.#opening?.catch(() => {})]);
+    await Promise.all([link?.close(), this.#opening?.catch(() => {}), this.#list.saved()]);
   }
 
   kill(): void {
@@ -258,11 +254,10 @@ export class Upstream {
 
   /** Lets an older server ask a connected client for its roots, also outside a call; answers how to end that. */
   lendRoots(principal: string, ask: () => Promise<unknown>): () => void {
-    const key = {};
-    this.#rootsOf.set(key, { principal, ask });
+    const takeBack = this.#roots.add(principal, ask);
     this.rootsChanged();
     return () => {
-      this.#rootsOf.delete(key);
+      takeBack();
       this.rootsChanged();
     };
   }
@@ -325,11 +320,11 @@ export class Upstream {
     this.#lastTry = Date.now();
     this.#become('connecting');
     try {
-      const config = await this.#filledIn();
+      const config = await fillConfig(this.config, this.#deps.fillIn);
       const link = await openLink(
         config,
         this.#hooks(),
-        { ...this.#deps, onNoise: (line) => this.#keepLine(line), signal: this.#stopping.signal },
+        { ...this.#deps, onNoise: (line) => this.#noise.keep(line), signal: this.#stopping.signal },
         connectMs,
       );
       if (this.#stopping.signal.aborted) {
@@ -348,9 +343,9 @@ export class Upstream {
       void this.#listen(link);
       return link;
     } catch (error) {
-      this.error = this.#withLastWords((error as Error).message);
+      this.error = this.#noise.explain((error as Error).message);
       const failure = this.#failure(error instanceof Failure ? error : new Error(this.error), 'connect');
-      this.#keepLine(`[connect] ${failure.message}`);
+      this.#noise.keep(`[connect] ${failure.message}`);
       this.#breakOff();
       throw failure;
     }
@@ -359,7 +354,7 @@ export class Upstream {
   #lost(link: Link, reason: string): void {
     if (this.#link !== link) return;
     this.#link = undefined;
-    this.error = this.#withLastWords(reason);
+    this.error = this.#noise.explain(reason);
     if (!this.#stopping.signal.aborted) this.#breakOff();
   }
 
@@ -385,44 +380,16 @@ export class Upstream {
     for (const listener of this.#listeners) listener(event);
   }
 
-  /** What a dying process printed says more than that it is gone. */
-  #withLastWords(reason: string): string {
-    const words =
-      this.#lines.findLast((line) => !line.includes(' [') && /Error|error|not found|cannot/i.test(line)) ??
-      this.#lines.at(-1);
-    return words && /closed|ended/i.test(reason)
-      ? `${reason.slice(0, 300)}; its last words: ${words.slice(25, 325)}`
-      : reason.slice(0, 500);
-  }
-
-  #keepLine(line: string): void {
-    this.#lines.push(`${new Date().toISOString()} ${line}`);
-    if (this.#lines.length > keptLines) this.#lines.shift();
-  }
-
   #hooks() {
     return {
       onNotification: (method: string, params: Record<string, unknown>) => this.#noted(method, params),
       onRequest: async (method: string, params: Record<string, unknown>) => {
         const call = this.#active.certain();
         if (call) return call.askClient(method, params);
-        if (method === 'roots/list') return this.#roots();
+        if (method === 'roots/list') return this.#roots.answer();
         throw new RpcError(-32601, `${method} cannot be answered: it is not certain whose call this belongs to`);
       },
     };
-  }
-
-  /** Servers ask for roots when they start: nobody is there yet, which is not an error. */
-  async #roots(): Promise<unknown> {
-    const lent = [...this.#rootsOf.values()];
-    const isCertain = new Set(lent.map((each) => each.principal)).size === 1;
-    return (
-      (isCertain &&
-        (await lent
-          .at(-1)
-          ?.ask()
-          .catch(() => undefined))) || { roots: [] }
-    );
   }
 
   #noted(method: string, params: Record<string, unknown>): void {
@@ -451,7 +418,7 @@ export class Upstream {
       this.#link === link && !this.#stopping.signal.aborted;
       pauseMs = Math.min(pauseMs * 2, longestPauseMs)
     ) {
-      const stream = await link.listen(filter).catch((error: Error) => this.#keepLine(`[listen] ${error.message}`));
+      const stream = await link.listen(filter).catch((error: Error) => this.#noise.keep(`[listen] ${error.message}`));
       if (stream) {
         await stream.closed;
         void this.refresh();
@@ -467,7 +434,7 @@ export class Upstream {
       return this.#listing;
     }
     this.#listing = this.#readList()
-      .catch((error: Error) => this.#keepLine(`[tools/list] ${error.message}`))
+      .catch((error: Error) => this.#noise.keep(`[tools/list] ${error.message}`))
       .finally(() => {
         this.#listing = undefined;
         if (this.#listAgain && !this.#stopping.signal.aborted) {
@@ -479,78 +446,10 @@ export class Upstream {
   }
 
   async #readList(): Promise<void> {
-    const link = this.#link;
-    if (!link) return;
-    const tools: unknown[] = [];
-    const seen = new Set<string>();
-    let cursor: string | undefined;
-    do {
-      const page = await link.request('tools/list', cursor === undefined ? {} : { cursor }, {
-        timeoutMs: this.#timeoutMs,
-      });
-      if (Array.isArray(page['tools'])) tools.push(...(page['tools'] as unknown[]));
-      const next: unknown = page['nextCursor'];
-      cursor = typeof next === 'string' && !seen.has(next) && seen.size < mostPages ? next : undefined;
-      if (cursor !== undefined) seen.add(cursor);
-    } while (cursor !== undefined && tools.length <= 50_000);
-    await this.#take(tools, new Date().toISOString());
-    await this.#remember(tools);
-  }
-
-  async #take(tools: unknown[], at: string): Promise<void> {
-    const before = this.#definitions.prints;
-    const taken = await takeDefinitions(tools);
-    for (const name of changedNames(before, taken.prints)) {
-      this.changed[name] = at;
-      this.#deps.log.warn({ server: this.name, tool: name }, 'the definition of a proxied tool has changed');
-    }
-    this.#definitions = taken;
-    this.warnings = taken.warnings;
-    const isNew = JSON.stringify(before) !== JSON.stringify(taken.prints);
-    if (isNew) this.listedAt = at;
+    if (!this.#link) return;
+    const { isNew, changed } = await this.#list.refresh(this.#link, this.#timeoutMs);
+    for (const tool of changed)
+      this.#deps.log.warn({ server: this.name, tool }, 'the definition of a proxied tool has changed');
     if (isNew) this.#tell({ kind: 'tools' });
-  }
-
-  async #recall(): Promise<void> {
-    const text = await readFile(this.#file, 'utf8').catch(() => undefined);
-    if (text === undefined) return;
-    try {
-      const known = JSON.parse(text) as Remembered;
-      if (known.config !== this.#fingerprint || !Array.isArray(known.tools)) return;
-      this.capabilities = isObject(known.capabilities) ? known.capabilities : {};
-      this.instructions = known.instructions;
-      this.serverInfo = known.serverInfo ?? {};
-      this.changed = known.changed ?? {};
-      await this.#take(known.tools, known.listedAt);
-      this.listedAt = known.listedAt;
-    } catch {
-      this.#deps.log.warn({ server: this.name }, 'the remembered tool list cannot be read; it is made anew');
-    }
-  }
-
-  async #remember(tools: unknown[]): Promise<void> {
-    const known: Remembered = {
-      config: this.#fingerprint,
-      tools,
-      capabilities: this.capabilities,
-      instructions: this.instructions,
-      serverInfo: this.serverInfo,
-      prints: this.#definitions.prints,
-      changed: this.changed,
-      listedAt: this.listedAt ?? new Date().toISOString(),
-    };
-    await replaceFile(this.#file, JSON.stringify(known)).catch(() => {});
-  }
-
-  async #filledIn(): Promise<ServerConfig> {
-    const all = async <T>(value: T): Promise<T> => {
-      if (typeof value === 'string') return (await this.#deps.fillIn(value)) as T;
-      if (Array.isArray(value)) return (await Promise.all(value.map(all))) as T;
-      if (!isObject(value)) return value;
-      return Object.fromEntries(
-        await Promise.all(Object.entries(value).map(async ([key, each]) => [key, await all(each)])),
-      ) as T;
-    };
-    return all(this.config);
   }
 }

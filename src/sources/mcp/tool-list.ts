@@ -1,0 +1,104 @@
+import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { isObject, type ServerConfig } from '../../schema/index.ts';
+import { replaceFile } from '../../store/index.ts';
+import { changedNames, takeDefinitions, type Definitions } from './definitions.ts';
+import type { Link } from './link.ts';
+
+/** What a server said about itself when it was last there. */
+export interface About {
+  capabilities: Link['capabilities'];
+  instructions?: string;
+  serverInfo: Link['serverInfo'];
+}
+
+interface Remembered extends About {
+  config: string;
+  tools: unknown[];
+  changed: Record<string, string>;
+  listedAt: string;
+}
+
+const mostPages = 2_000;
+const mostTools = 50_000;
+
+/** A server's tools as last listed, kept on disk so that they are there before the server is. */
+export class ToolList {
+  definitions: Definitions = { byName: new Map(), offered: [], prints: {}, warnings: [] };
+  /** Tools whose definition is not what it was, with the time. */
+  changed: Record<string, string> = {};
+  listedAt: string | undefined;
+  readonly #file: string;
+  readonly #config: string;
+  #saving: Promise<void> = Promise.resolve();
+
+  constructor(folder: string, name: string, config: ServerConfig) {
+    const hash = (text: string): string => createHash('sha256').update(text).digest('hex');
+    this.#file = join(folder, `${hash(name).slice(0, 24)}.json`);
+    this.#config = hash(JSON.stringify(config));
+  }
+
+  /** Reads the list of the last time; undefined when there is none for this configuration. */
+  async recall(): Promise<About | undefined> {
+    const text = await readFile(this.#file, 'utf8').catch(() => undefined);
+    if (text === undefined) return undefined;
+    try {
+      const known = JSON.parse(text) as Remembered;
+      if (known.config !== this.#config || !Array.isArray(known.tools)) return undefined;
+      this.definitions = await takeDefinitions(known.tools);
+      this.changed = isObject(known.changed) ? known.changed : {};
+      this.listedAt = known.listedAt;
+      const { instructions, capabilities, serverInfo } = known;
+      return { instructions, capabilities: capabilities ?? {}, serverInfo: serverInfo ?? {} };
+    } catch {
+      // A file that cannot be read is as good as none; the next listing replaces it.
+      return undefined;
+    }
+  }
+
+  /** Lists anew; answers whether anything is different, and which definitions are not what they were. */
+  async refresh(link: Link, timeoutMs: number): Promise<{ isNew: boolean; changed: string[] }> {
+    const tools = await readTools(link, timeoutMs);
+    const before = this.definitions.prints;
+    const taken = await takeDefinitions(tools);
+    const at = new Date().toISOString();
+    const changed = changedNames(before, taken.prints);
+    for (const name of changed) this.changed[name] = at;
+    const isNew = JSON.stringify(before) !== JSON.stringify(taken.prints);
+    if (isNew || this.listedAt === undefined) this.listedAt = at;
+    this.definitions = taken;
+    const { instructions, capabilities, serverInfo } = link;
+    const known: Remembered = {
+      config: this.#config,
+      tools,
+      instructions,
+      capabilities,
+      serverInfo,
+      changed: this.changed,
+      listedAt: this.listedAt,
+    };
+    this.#saving = this.#saving.then(() => replaceFile(this.#file, JSON.stringify(known))).catch(() => {});
+    return { isNew, changed };
+  }
+
+  /** Resolves when what was listed is on disk. */
+  saved(): Promise<void> {
+    return this.#saving;
+  }
+}
+
+/** Every page of `tools/list`; a server whose cursors never end is cut off. */
+async function readTools(link: Link, timeoutMs: number): Promise<unknown[]> {
+  const tools: unknown[] = [];
+  const seen = new Set<string>();
+  let cursor: string | undefined;
+  do {
+    const page = await link.request('tools/list', cursor === undefined ? {} : { cursor }, { timeoutMs });
+    if (Array.isArray(page['tools'])) for (const tool of page['tools'] as unknown[]) tools.push(tool);
+    const next: unknown = page['nextCursor'];
+    cursor = typeof next === 'string' && !seen.has(next) && seen.size < mostPages ? next : undefined;
+    if (cursor !== undefined) seen.add(cursor);
+  } while (cursor !== undefined && tools.length <= mostTools);
+  return tools;
+}
