@@ -117,3 +117,41 @@ describe('the warm pool', () => {
     assert.deepEqual([actor.level, actor.sessionId], ['write', second]);
   });
 });
+
+describe('two servers on one home', () => {
+  test('hand messages, answers, cancels and ends to the one that runs the session', async () => {
+    const id = await spawn('say one');
+    await room.until(id, status('idle'));
+    const beside = await room.beside();
+    try {
+      const sent = await beside.sessions.message(owner, { session_id: id, message: 'ask' });
+      assert.equal(sent.turn, 2);
+      await beside.until(id, completion(2));
+      await beside.sessions.message(owner, { session_id: id, message: 'wait 60000' });
+      await beside.until(id, (event) => event.type === 'message' && event.role === 'agent' && event.turn === 2);
+      await beside.until(id, (event) => event.type === 'message' && event.turn === 3);
+      await beside.sessions.cancel(owner, id);
+      const done = await beside.until(id, completion(3));
+      assert.equal(done.type === 'completion' && done.stop_reason, 'cancelled');
+      assert.ok(isGapless(await beside.events(id)));
+      await beside.sessions.end(owner, id);
+      assert.equal((await room.sessions.get(owner, id)).status, 'ended');
+      assert.ok(!room.driver.running().includes(id));
+    } finally {
+      await beside.leave();
+    }
+  });
+
+  test('leave each other\'s sandboxes alone, and take them over when one is gone', async () => {
+    const id = await spawn('wait 2500');
+    await room.until(id, userMessage);
+    const box = await boxOf(id);
+    const beside = await room.beside();
+    assert.ok(room.driver.running().includes(box));
+    assert.equal((await beside.ports.tables.get(id))!.node, room.ports.node);
+    await beside.leave();
+    room = await room.again('crash');
+    await room.until(id, completion(1));
+    assert.equal(await boxOf(id), box);
+  });
+});

@@ -29,6 +29,10 @@ export interface Room {
   project: Project;
   /** Stops the server but not its sandboxes; `again` starts another one on the same home. */
   again(how?: 'stop' | 'crash'): Promise<Room>;
+  /** Another server on the same home, at the same time. */
+  beside(): Promise<Room>;
+  /** Closes this server alone. */
+  leave(): Promise<void>;
   close(): Promise<void>;
   events(sessionId: string): Promise<SessionEvent[]>;
   /** The event, once it is there. */
@@ -106,6 +110,11 @@ async function build(homePath: string, driver: PlainDriver, options: RoomOptions
       await db.write(() => db.run("UPDATE sessions SET node = '1.1.dead' WHERE node IS NOT NULL"));
       await closeAll();
       return build(homePath, driver, options, project);
+    },
+    beside: () => build(homePath, driver, options, project),
+    async leave() {
+      await all.stop();
+      await closeAll();
     },
     async close() {
       for (const row of await tables.list({ isLive: true })) await all.end(admin, row.id);
