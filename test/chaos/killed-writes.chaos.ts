@@ -56,7 +56,10 @@ async function writeUntilKilled(
       await live(server, bundleID, slug, known, tally).catch(() => {});
     }
   });
-  await sleep(randomInt(5, 250));
+  // Counted in writes, not in time: a slow machine must be in the middle of them too.
+  const enough = tally.counted['acknowledged']! + randomInt(1, 60);
+  while (tally.counted['acknowledged']! < enough) await sleep(1);
+  await sleep(randomInt(0, 15));
   await server.kill();
   tally.counted['kills']!++;
   isOver = true;
