@@ -374,6 +374,17 @@ test('a stored tool whose host is not on the list when it is called is refused t
   assert.equal(server.seen.length, 0);
 });
 
+test('a tool whose file was edited by hand is run as it is now', async () => {
+  const call = { signal: new AbortController().signal, progress: () => {} } as unknown as Call;
+  const tool = bench.tool(get('/before'));
+  await bench.source.run(tool, {}, call);
+  await bench.source.run({ ...tool, httpImpl: { request: get('/after') } }, {}, call);
+  assert.deepEqual(
+    server.seen.map((each) => each.url),
+    ['/before', '/after'],
+  );
+});
+
 test('GET and HEAD are read, everything else is write', () => {
   const level = (method: string) => bench.source.level(bench.tool({ method, urlTemplate: server.url }));
   assert.deepEqual(['GET', 'HEAD', 'get', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'].map(level), [

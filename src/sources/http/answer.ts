@@ -1,5 +1,6 @@
 import { fail, type HttpImpl, type ToolResult } from '../../schema/index.ts';
 import { itemReader, streamKind } from './answer-stream.ts';
+import { decodeText } from './decode-text.ts';
 import type { DialAnswer } from './dialler.ts';
 import { readBody, readBytes } from './read-body.ts';
 import { compileSelect } from './select.ts';
@@ -47,7 +48,12 @@ export function compileAnswer(response: HttpImpl['response'] = {}): AnswerPlan {
       if (isBinary(contentType) && response.encoding === undefined && !isSelecting)
         return binary(bytes, contentType, answer.url, keepBlob);
       return pick(
-        parse(decode(bytes, contentType), response.encoding ?? (isSelecting ? 'json' : undefined), contentType, tool),
+        parse(
+          decodeText(bytes, contentType),
+          response.encoding ?? (isSelecting ? 'json' : undefined),
+          contentType,
+          tool,
+        ),
       );
     },
   };
@@ -116,18 +122,6 @@ function jsonOrText(text: string): unknown {
     return text;
   }
 }
-
-function decode(bytes: Buffer, contentType: string): string {
-  const charset = /charset\s*=\s*"?([\w.:-]+)/i.exec(contentType)?.[1];
-  if (charset === undefined || /^utf-?8$/i.test(charset)) return stripMark(bytes.toString('utf8'));
-  try {
-    return new TextDecoder(charset).decode(bytes);
-  } catch {
-    return bytes.toString('utf8');
-  }
-}
-
-const stripMark = (text: string): string => (text.charCodeAt(0) === 0xfeff ? text.slice(1) : text);
 
 function isBinary(contentType: string): boolean {
   const type = contentType.split(';')[0]?.trim().toLowerCase() ?? '';

@@ -45,7 +45,7 @@ const mostPlans = 2_000;
 
 /** Runs tools of type http: templates, secrets, one checked request, retries inside one deadline. */
 export function httpSource(deps: HttpSourceDeps): HttpSource {
-  const plans = new Map<string, Plan>();
+  const plans = new Map<string, { plan: Plan; impl: Tool['httpImpl']; text: string }>();
   const secretRules = new Map<string, HostRules>();
   const tokens = oauthTokens({
     dialler: deps.dialler,
@@ -57,11 +57,11 @@ export function httpSource(deps: HttpSourceDeps): HttpSource {
   });
 
   function planFor(tool: ToolView): Plan {
-    // A stored version never changes, so its id stands for what it says.
-    let plan = plans.get(tool.id);
-    if (plan) return plan;
-    plan = compile(tool);
-    plans.set(tool.id, plan);
+    const kept = plans.get(tool.id);
+    // A version never changes, but its file may be edited by hand, and is read anew now and then.
+    if (kept && (kept.impl === tool.httpImpl || kept.text === textOf(tool))) return kept.plan;
+    const plan = compile(tool);
+    plans.set(tool.id, { plan, impl: tool.httpImpl, text: textOf(tool) });
     if (plans.size > mostPlans) plans.delete(plans.keys().next().value as string);
     return plan;
   }
@@ -98,6 +98,8 @@ function compile(tool: Pick<Tool, 'httpImpl' | 'argSchema'>, refuse: (reason: st
     throw error;
   }
 }
+
+const textOf = ({ httpImpl, argSchema }: Tool): string => JSON.stringify([httpImpl, argSchema]);
 
 const invalid = (reason: string): Failure => {
   const [, field, message] = /^([\w.]+): (.*)$/s.exec(reason) ?? [undefined, undefined, reason];

@@ -1,5 +1,6 @@
 import { Type } from 'typebox';
 import { asFailure, fail, type BuiltInBundle, type Call } from '../../schema/index.ts';
+import { decodeText } from './decode-text.ts';
 import type { Dialler } from './dialler.ts';
 import type { MarkdownMaker } from './markdown.ts';
 import { networkReason } from './network-errors.ts';
@@ -110,7 +111,7 @@ async function fetchOne({ dialler, markdown }: WebDeps, args: FetchArgs, signal:
     };
     const answer = await dialler.fetch(url, { headers, signal: AbortSignal.any([signal, deadline]) });
     const contentType = String(answer.headers['content-type'] ?? '');
-    const text = decode(await readBytes(answer, maxBytes, 'web_fetch'), contentType);
+    const text = decodeText(await readBytes(answer, maxBytes, 'web_fetch'), contentType);
     const page = { url: answer.url.href, status: answer.status, content_type: contentType };
     if (answer.status >= 400)
       throw fail(
@@ -141,14 +142,3 @@ function parseJson(text: string, contentType: string): unknown {
 
 const isHtml = (text: string, contentType: string): boolean =>
   /html/i.test(contentType) || (contentType === '' && /^\s*<(!doctype html|html)/i.test(text));
-
-function decode(bytes: Buffer, contentType: string): string {
-  const charset =
-    /charset\s*=\s*"?([\w.:-]+)/i.exec(contentType)?.[1] ??
-    /<meta[^>]{0,200}charset\s*=\s*["']?([\w-]+)/i.exec(bytes.toString('latin1', 0, 2048))?.[1];
-  try {
-    return new TextDecoder(charset ?? 'utf-8').decode(bytes);
-  } catch {
-    return bytes.toString('utf8');
-  }
-}
