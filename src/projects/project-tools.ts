@@ -1,4 +1,4 @@
-import type { Actor, BuiltInBundle, JsonSchema, Settings } from '../schema/index.ts';
+import { argsOf, type Actor, type BuiltInBundle, type JsonSchema, type Settings } from '../schema/index.ts';
 import type { Sandboxes } from '../sandbox/index.ts';
 import type { ProjectWish } from '../store/index.ts';
 import { defaultBundles } from './admit-project.ts';
@@ -7,9 +7,6 @@ import type { Projects } from './projects.ts';
 
 const text = (description: string, more: object = {}): JsonSchema => ({ type: 'string', description, ...more });
 const projectId = text('Id of the project, proj_...');
-const args = (properties: Record<string, JsonSchema>, required: string[] = []): JsonSchema => ({
-  type: 'object', properties, required, additionalProperties: false,
-});
 
 export interface ProjectToolsOptions {
   projects: Projects;
@@ -30,7 +27,7 @@ export function projectTools({ projects, settings, sandboxes, knownBundles }: Pr
         slug: 'list',
         description: 'List the projects within reach.',
         level: 'read',
-        argSchema: args({}),
+        argSchema: argsOf({}),
         returns: '{projects: [project]}',
         example: 'project.list()',
         run: async (_args: object, call) => ({
@@ -41,7 +38,7 @@ export function projectTools({ projects, settings, sandboxes, knownBundles }: Pr
         slug: 'get',
         description: 'Show one project: its agent, sandbox, limits, bundles and default workspace.',
         level: 'read',
-        argSchema: args({ project_id: projectId }, ['project_id']),
+        argSchema: argsOf({ project_id: projectId }, ['project_id']),
         returns: 'the project',
         example: 'project.get(project_id="proj_...")',
         run: async ({ project_id }: { project_id: string }, call) => projectView(projects, await projects.get(call.actor, project_id)),
@@ -59,7 +56,7 @@ export function projectTools({ projects, settings, sandboxes, knownBundles }: Pr
         slug: 'delete',
         description: 'Delete a project with its workspaces and sessions. Refused while it has live sessions.',
         level: 'write',
-        argSchema: args({ project_id: projectId }, ['project_id']),
+        argSchema: argsOf({ project_id: projectId }, ['project_id']),
         returns: '{id, deleted: true}',
         example: 'project.delete(project_id="proj_...")',
         run: async ({ project_id }: { project_id: string }, call) => {
@@ -71,7 +68,7 @@ export function projectTools({ projects, settings, sandboxes, knownBundles }: Pr
         slug: 'options',
         description: 'Show what a project can be made of: agents, models, sandbox drivers, bundles, and the defaults.',
         level: 'write',
-        argSchema: args({ project_id: text('Not needed: the options are the same for all projects.') }),
+        argSchema: argsOf({ project_id: text('Not needed: the options are the same for all projects.') }),
         returns: '{agents, models, drivers, bundles, defaults}',
         example: 'project.options()',
         run: async ({ project_id }: { project_id?: string }, call) => {
@@ -99,7 +96,7 @@ const names = (description: string, itemDescription: string): JsonSchema => ({
   type: 'array', description, items: { type: 'string', minLength: 1, maxLength: 256, description: itemDescription }, maxItems: 256, uniqueItems: true,
 });
 
-const createSchema = args(
+const createSchema = argsOf(
   {
     name: text('Unique name of the project.', { minLength: 1, maxLength: 128, pattern: '^[^\\u0000-\\u001f\\u007f]*[^\\s\\u0000-\\u001f\\u007f][^\\u0000-\\u001f\\u007f]*$' }),
     description: text('What the project is for.', { maxLength: 4096 }),

@@ -1,4 +1,4 @@
-import type { BuiltInBundle, JsonSchema } from '../schema/index.ts';
+import { argsOf, type BuiltInBundle, type JsonSchema } from '../schema/index.ts';
 import { workspaceView } from './project-view.ts';
 import type { Projects } from './projects.ts';
 
@@ -21,7 +21,7 @@ export function workspaceTools(projects: Projects): BuiltInBundle {
         slug: 'list',
         description: 'List the workspaces of a project, optionally only those with an external id or source.',
         level: 'read',
-        argSchema: { type: 'object', additionalProperties: false, required: ['project_id'], properties: external },
+        argSchema: argsOf(external, ['project_id']),
         returns: '{workspaces: [{id, project_id, is_default, external_id, source, created_at, last_session_at}]}',
         example: 'workspace.list(project_id="proj_...")',
         run: async (args: ExternalArgs, call) => {
@@ -34,7 +34,7 @@ export function workspaceTools(projects: Projects): BuiltInBundle {
         slug: 'create',
         description: 'Create a workspace in a project. An external id that is known already answers the workspace it names.',
         level: 'write',
-        argSchema: { type: 'object', additionalProperties: false, required: ['project_id'], properties: external },
+        argSchema: argsOf(external, ['project_id']),
         returns: '{id, project_id, is_default, external_id, source, created_at, last_session_at}',
         example: 'workspace.create(project_id="proj_...", external_id="ticket-7", source="tracker")',
         run: async ({ project_id, ...more }: ExternalArgs, call) => workspaceView(await projects.createWorkspace(call.actor, project_id, more)),
@@ -43,7 +43,7 @@ export function workspaceTools(projects: Projects): BuiltInBundle {
         slug: 'delete',
         description: 'Delete a workspace and its files. The default workspace and one with a live session are refused.',
         level: 'write',
-        argSchema: { type: 'object', additionalProperties: false, required: ['workspace_id'], properties: { workspace_id: text('Id of the workspace, wsp_...') } },
+        argSchema: argsOf({ workspace_id: text('Id of the workspace, wsp_...') }, ['workspace_id']),
         returns: '{id, deleted: true}',
         example: 'workspace.delete(workspace_id="wsp_...")',
         run: async ({ workspace_id }: { workspace_id: string }, call) => {

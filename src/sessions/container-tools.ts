@@ -1,4 +1,4 @@
-import { fail, insidePaths, type BuiltInBundle, type Call, type JsonSchema } from '../schema/index.ts';
+import { argsOf, fail, insidePaths, type BuiltInBundle, type Call, type JsonSchema } from '../schema/index.ts';
 import type { ExecSpec, Sandboxes } from '../sandbox/index.ts';
 import type { SessionPorts } from './ports.ts';
 import type { Sessions } from './sessions.ts';
@@ -6,7 +6,6 @@ import type { Sessions } from './sessions.ts';
 const maxStreamBytes = 1024 * 1024;
 const longestExecMs = 600_000;
 const projectId: JsonSchema = { type: 'string', description: 'Id of the project, proj_...' };
-const args = (properties: Record<string, JsonSchema>, required: string[]): JsonSchema => ({ type: 'object', properties, required, additionalProperties: false });
 
 interface ExecArgs {
   project_id: string;
@@ -29,7 +28,7 @@ export function containerTools(sessions: Sessions, ports: SessionPorts): BuiltIn
         slug: 'start',
         description: 'Start the utility sandbox of a project.',
         level: 'write',
-        argSchema: args({ project_id: projectId }, ['project_id']),
+        argSchema: argsOf({ project_id: projectId }, ['project_id']),
         returns: '{id, status: "running"}',
         example: 'container.start(project_id="proj_...")',
         limits: { timeoutMs: longestExecMs },
@@ -42,7 +41,7 @@ export function containerTools(sessions: Sessions, ports: SessionPorts): BuiltIn
         slug: 'stop',
         description: 'Stop the utility sandbox of a project.',
         level: 'write',
-        argSchema: args({ project_id: projectId }, ['project_id']),
+        argSchema: argsOf({ project_id: projectId }, ['project_id']),
         returns: '{id, status: "stopped"}',
         example: 'container.stop(project_id="proj_...")',
         limits: { timeoutMs: 60_000 },
@@ -56,7 +55,7 @@ export function containerTools(sessions: Sessions, ports: SessionPorts): BuiltIn
         slug: 'logs',
         description: 'Show the last lines that the utility sandbox wrote.',
         level: 'write',
-        argSchema: args({ project_id: projectId, tail: { type: 'integer', minimum: 1, maximum: 10_000, default: 100, description: 'How many lines.' } }, ['project_id']),
+        argSchema: argsOf({ project_id: projectId, tail: { type: 'integer', minimum: 1, maximum: 10_000, default: 100, description: 'How many lines.' } }, ['project_id']),
         returns: '{text}',
         example: 'container.logs(project_id="proj_...", tail=20)',
         run: async ({ project_id, tail = 100 }: { project_id: string; tail?: number }, call) => {
@@ -78,7 +77,7 @@ export function containerTools(sessions: Sessions, ports: SessionPorts): BuiltIn
   };
 }
 
-const execSchema = args(
+const execSchema = argsOf(
   {
     project_id: projectId,
     command: {
@@ -121,7 +120,7 @@ export function imageTools(ports: SessionPorts, sandboxes: Pick<Sandboxes, 'choo
         slug: 'rebuild',
         description: 'Build the base image (or root file system) of sandboxes anew, without any network.',
         level: 'write',
-        argSchema: args({ project_id: { type: 'string', description: 'Build for the sandbox driver of this project.' } }, []),
+        argSchema: argsOf({ project_id: { type: 'string', description: 'Build for the sandbox driver of this project.' } }, []),
         returns: '{image, duration_ms}',
         example: 'image.rebuild()',
         limits: { timeoutMs: longestExecMs },

@@ -1,4 +1,4 @@
-import { fail, type BuiltInBundle, type JsonSchema } from '../schema/index.ts';
+import { argsOf, fail, type BuiltInBundle, type JsonSchema } from '../schema/index.ts';
 import type { MessageArgs } from './admission.ts';
 import { messageSchema, spawnSchema } from './message-schema.ts';
 import type { SessionPorts } from './ports.ts';
@@ -7,7 +7,6 @@ import type { Sessions } from './sessions.ts';
 
 const statuses = ['starting', 'running', 'idle', 'ended', 'failed', 'timed_out'];
 const sessionId: JsonSchema = { type: 'string', description: 'Id of the session, ses_...' };
-const args = (properties: Record<string, JsonSchema>, required: string[] = []): JsonSchema => ({ type: 'object', properties, required, additionalProperties: false });
 const pageSize = 100;
 
 /** session_list, _get, _events, _message, _spawn, _cancel, _answer, _end, _cleanup. */
@@ -22,7 +21,7 @@ export function sessionTools(sessions: Sessions, ports: SessionPorts): BuiltInBu
         slug: 'list',
         description: 'List sessions, newest first.',
         level: 'read',
-        argSchema: args({
+        argSchema: argsOf({
           project_id: { type: 'string', description: 'Only sessions of this project.' },
           status: { enum: statuses, description: 'Only sessions with this status.' },
           page_token: { type: 'string', description: 'next_page_token of the page before.' },
@@ -43,7 +42,7 @@ export function sessionTools(sessions: Sessions, ports: SessionPorts): BuiltInBu
         slug: 'get',
         description: 'Show one session: its status, turn, usage, open requests and caller.',
         level: 'read',
-        argSchema: args({ session_id: sessionId }, ['session_id']),
+        argSchema: argsOf({ session_id: sessionId }, ['session_id']),
         returns: 'the session',
         example: 'session.get(session_id="ses_...")',
         run: async ({ session_id }: { session_id: string }, call) => sessionView(ports, await sessions.get(call.actor, session_id), call.actor),
@@ -52,7 +51,7 @@ export function sessionTools(sessions: Sessions, ports: SessionPorts): BuiltInBu
         slug: 'events',
         description: 'Read events of a session after an index; poll again with last_index.',
         level: 'read',
-        argSchema: args(
+        argSchema: argsOf(
           {
             session_id: sessionId,
             since_index: { type: 'integer', minimum: -1, default: -1, description: 'Index of the last event already seen; -1 for all.' },
@@ -87,7 +86,7 @@ export function sessionTools(sessions: Sessions, ports: SessionPorts): BuiltInBu
         slug: 'cancel',
         description: 'Stop the turn that runs.',
         level: 'write',
-        argSchema: args({ session_id: sessionId }, ['session_id']),
+        argSchema: argsOf({ session_id: sessionId }, ['session_id']),
         returns: '{id, status}',
         example: 'session.cancel(session_id="ses_...")',
         run: async ({ session_id }: { session_id: string }, call) => ({ id: session_id, status: await sessions.cancel(call.actor, session_id) }),
@@ -96,7 +95,7 @@ export function sessionTools(sessions: Sessions, ports: SessionPorts): BuiltInBu
         slug: 'answer',
         description: 'Answer a permission request of the agent with one of its options.',
         level: 'write',
-        argSchema: args(
+        argSchema: argsOf(
           {
             session_id: sessionId,
             request_id: { type: 'string', description: 'request_id of the permission_request event.' },
@@ -115,7 +114,7 @@ export function sessionTools(sessions: Sessions, ports: SessionPorts): BuiltInBu
         slug: 'end',
         description: 'End a session and its children; answers when their processes are gone.',
         level: 'write',
-        argSchema: args({ session_id: sessionId }, ['session_id']),
+        argSchema: argsOf({ session_id: sessionId }, ['session_id']),
         returns: '{id, status: "ended"}',
         example: 'session.end(session_id="ses_...")',
         run: async ({ session_id }: { session_id: string }, call) => {
@@ -127,7 +126,7 @@ export function sessionTools(sessions: Sessions, ports: SessionPorts): BuiltInBu
         slug: 'cleanup',
         description: 'Delete finished sessions with their logs.',
         level: 'write',
-        argSchema: args({
+        argSchema: argsOf({
           project_id: { type: 'string', description: 'Only sessions of this project.' },
           max_age_hours: { type: 'number', minimum: 0, default: 24, description: 'Only sessions that finished longer ago than this.' },
         }),

@@ -1,5 +1,4 @@
 import { lookup } from 'node:dns/promises';
-import { unlink } from 'node:fs/promises';
 import { createServer, type IncomingMessage } from 'node:http';
 import { connect, isIP, type Socket } from 'node:net';
 import { join } from 'node:path';
@@ -7,6 +6,7 @@ import type { Duplex } from 'node:stream';
 import type { Logger } from '../../observe/index.ts';
 import type { BoxDoor, DoorIdentity } from '../../sessions/index.ts';
 import { hostRules } from '../../sources/http/index.ts';
+import { listenIn } from './listen.ts';
 
 const maxConnections = 64;
 const connectWithinMs = 10_000;
@@ -23,7 +23,6 @@ export interface EgressDoorOptions {
 export function egressDoor(options: EgressDoorOptions): BoxDoor {
   return {
     async open(identity) {
-      const path = join(identity.folder, 'egress.sock');
       const sockets = new Set<Duplex>();
       const server = createServer((_request, response) => {
         response.writeHead(405, { 'content-type': 'text/plain', allow: 'CONNECT' }).end('Only CONNECT is possible here: use https.\n');
@@ -39,19 +38,12 @@ export function egressDoor(options: EgressDoorOptions): BoxDoor {
         });
       });
       server.on('clientError', (_error, socket) => socket.destroy());
-      await unlink(path).catch(() => {});
-      await new Promise<void>((resolve, reject) => {
-        server.once('error', reject);
-        server.listen({ path, readableAll: true, writableAll: true }, resolve);
-      });
-      server.unref();
+      const listening = await listenIn(server, join(identity.folder, 'egress.sock'));
       return {
-        close: () =>
-          new Promise<void>((resolve) => {
-            for (const socket of sockets) socket.destroy();
-            server.close(() => resolve());
-            server.closeAllConnections();
-          }),
+        close: () => {
+          for (const socket of sockets) socket.destroy();
+          return listening.close();
+        },
       };
     },
   };

@@ -1,10 +1,10 @@
-import { unlink } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import type { Logger } from '../../observe/index.ts';
 import { asFailure, isObject, type ProviderConfig } from '../../schema/index.ts';
 import type { BoxDoor, DoorIdentity, Reservation, Sessions } from '../../sessions/index.ts';
 import type { Dialler } from '../../sources/http/index.ts';
+import { listenIn } from './listen.ts';
 import { shapes, targetUrl, type ErrorKind, type ProviderShape } from './shapes.ts';
 import { UsageReader } from './usage-reader.ts';
 
@@ -27,27 +27,13 @@ export interface ModelDoorOptions {
 export function modelDoor(options: ModelDoorOptions): BoxDoor {
   return {
     async open(identity) {
-      const path = join(identity.folder, 'model.sock');
       const server = createServer((request, response) => {
         answer(options, identity, request, response).catch((error: unknown) => {
           options.log.warn({ err: error, session: identity.sessionId() }, 'the model door failed');
           response.destroy();
         });
       });
-      await unlink(path).catch(() => {});
-      await new Promise<void>((resolve, reject) => {
-        server.once('error', reject);
-        // Sandboxes run as another user; the folders above keep everybody else on the host out.
-        server.listen({ path, readableAll: true, writableAll: true }, resolve);
-      });
-      server.unref();
-      return {
-        close: () =>
-          new Promise<void>((resolve) => {
-            server.close(() => resolve());
-            server.closeAllConnections();
-          }),
-      };
+      return listenIn(server, join(identity.folder, 'model.sock'));
     },
   };
 }
