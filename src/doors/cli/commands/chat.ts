@@ -4,6 +4,7 @@ import type { Cli } from '../cli.ts';
 import { define, type Setting } from '../define.ts';
 import { sessionFrames } from '../event-stream.ts';
 import { CommandFailure } from '../failure.ts';
+import { LiveText } from '../live-text.ts';
 import { harmless } from '../output.ts';
 import { eventLine, isTurnEnd, type WireEvent } from '../session-view.ts';
 import { projectId } from './projects.ts';
@@ -34,12 +35,14 @@ class Chat {
   readonly #lines: AsyncIterator<string>;
   readonly #reader: Interface;
   readonly #first: Record<string, unknown>;
+  readonly #live: LiveText;
   #target: Record<string, string>;
   #turn: AbortController | undefined;
 
   constructor(cli: Cli, target: Record<string, string>, first: { agent?: string; model?: string }) {
     this.#cli = cli;
     this.#target = target;
+    this.#live = new LiveText((text) => void cli.terminal.output.write(text));
     this.#first = Object.fromEntries(Object.entries(first).filter(([, value]) => value !== undefined));
     const { input, output } = cli.terminal;
     this.#reader = createInterface({
@@ -84,15 +87,31 @@ class Chat {
 
   async #follow(sent: Sent, signal: AbortSignal): Promise<void> {
     for await (const frame of sessionFrames(await this.#cli.server(), sent.session_id, sent.last_event_index, signal)) {
+      if (frame.event === 'delta') this.#showPiece(JSON.parse(frame.data) as { of: string; text: string });
       if (frame.id === undefined) continue;
       const event = JSON.parse(frame.data) as WireEvent;
-      const isOwn = event.type === 'message' && event['role'] === 'user';
-      const line = this.#cli.isJson ? frame.data : isOwn ? undefined : eventLine(event, this.#cli.paint);
-      if (line !== undefined) this.#cli.say(line);
+      this.#show(event, frame.data);
       if (event.type === 'permission_request') await this.#permit(sent.session_id, event);
       if (event.type === 'caller_tool_request') await this.#answer(sent.session_id, event);
       if (isTurnEnd(event, sent.turn)) return;
     }
+  }
+
+  #showPiece({ of, text }: { of: string; text: string }): void {
+    if (of === 'message' && !this.#cli.isJson && this.#cli.terminal.output.isTTY) this.#live.piece(text);
+  }
+
+  #show(event: WireEvent, data: string): void {
+    if (this.#cli.isJson) return this.#cli.say(data);
+    if (event.type === 'message') {
+      // One's own words are on the screen already.
+      if (event['role'] !== 'user') this.#live.finish(String(event['text']));
+      return;
+    }
+    const line = eventLine(event, this.#cli.paint);
+    if (line === undefined) return;
+    this.#live.interrupt();
+    this.#cli.say(line);
   }
 
   async #permit(sessionId: string, event: WireEvent): Promise<void> {
