@@ -30,7 +30,7 @@ export interface YamlFile {
   lineOf(path: readonly (string | number)[]): number;
 }
 
-const maxBytes = 1024 * 1024;
+const maxBytes = 256 * 1024;
 const maxDepth = 64;
 // Fills the limit of the library's own count of alias expansions; a configuration needs a handful.
 const maxAliases = 100;

@@ -27,8 +27,8 @@ export function checkToolBody(slug: string, version: string, raw: unknown): Tool
   checkDisplayName(body.displayName);
   checkImpl(body);
   checkTags(body.tags ?? []);
-  checkSchema(body.argSchema, '/argSchema');
-  if (body.outputSchema !== undefined) checkSchema(body.outputSchema, '/outputSchema');
+  compileSchema(body.argSchema, { at: '/argSchema' });
+  if (body.outputSchema !== undefined) compileSchema(body.outputSchema, { at: '/outputSchema' });
   return body;
 }
 
@@ -51,16 +51,6 @@ function checkTags(tags: string[]): void {
     if (!isTag(tag)) throw invalid(`/tags/${index}`, 'must start with a letter or _ and hold letters, digits, _ or -', tag);
     if (tags.indexOf(tag) !== index) throw invalid(`/tags/${index}`, 'stands there twice', tag);
   });
-}
-
-function checkSchema(schema: unknown, path: string): void {
-  try {
-    compileSchema(schema);
-  } catch (error) {
-    if (!(error instanceof Failure)) throw error;
-    const details = error.details.map((detail) => ({ ...detail, path: path + detail.path.replace(/^\/$/, '') }));
-    throw fail('request.invalid', { reason: `${path}: ${error.message}` }, { details: details.length > 0 ? details : [{ path, message: error.message }] });
-  }
 }
 
 /** Checks what a person PUT as a bundle. */

@@ -1,7 +1,7 @@
 import { reachesBundle } from '../auth/index.ts';
 import type { Catalog, ToolSummary } from '../catalog/index.ts';
 import type { Observer } from '../observe/index.ts';
-import { higher, type Actor, type Bundle, type Level, type Source, type Tool, type ToolView } from '../schema/index.ts';
+import { higher, uncheckedPatterns, type Actor, type Bundle, type Level, type Source, type Tool, type ToolView } from '../schema/index.ts';
 import type { Sources } from './gate.ts';
 
 /** A tool as seen through the gate, with all that decides whether it can be called. */
@@ -36,12 +36,14 @@ export class ToolViews {
     const observe = this.#observe;
     const source = this.#sourceOf(tool);
     const reason = this.#reasonFor(summary, tool, source);
+    const unchecked = [...uncheckedPatterns(tool.argSchema), ...uncheckedPatterns(tool.outputSchema)];
     const view: ToolView = {
       ...tool,
       isEnabled: tool.isEnabled && reason === undefined,
       bundleSlug: bundle.slug,
       level: this.#levelOf(tool, source),
       ...(reason !== undefined && { disabledReason: reason }),
+      ...(unchecked.length > 0 && { uncheckedPatterns: unchecked }),
       // Most calls never look at it.
       get usage() {
         return usageOf(observe, tool.id);

@@ -19,6 +19,6 @@ export * from './provider.ts';
 export * from './python-names.ts';
 export * from './record.ts';
 export * from './supervisor.ts';
-export { compileRe2, isPattern, safePattern, type SafePattern } from './safe-pattern.ts';
+export { compileRe2, isPattern, safePattern, uncheckedPatterns, type SafePattern } from './safe-pattern.ts';
 export * from './relay.ts';
 export * from './tool.ts';

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { compileSchema, type Checked } from './json-schema.ts';
 import { Failure } from './errors.ts';
+import { uncheckedPatterns } from './safe-pattern.ts';
 
 const args = (schema: unknown, value: unknown): Checked =>
   compileSchema(schema, { defaults: true, at: '/argSchema' }).check(value, '/args');
@@ -109,6 +110,12 @@ describe('patterns', () => {
     const compiled = compileSchema({ pattern: '^(?=.*\\d).{8,}$', properties: { x: { pattern: '^x' } } });
     assert.deepEqual(compiled.uncheckedPatterns, ['^(?=.*\\d).{8,}$']);
     assert.equal(compiled.check('short').ok, true);
+    const schema = {
+      properties: { a: { pattern: '(?!x)' }, b: { pattern: '^b' } },
+      patternProperties: { '(.)\\1': {} },
+    };
+    assert.deepEqual(uncheckedPatterns(schema).toSorted(), ['(.)\\1', '(?!x)']);
+    assert.deepEqual(uncheckedPatterns({ properties: { pattern: { type: 'string' } } }), []);
   });
 
   test('escapes of the old regular expression mode are taken, nonsense is refused', () => {

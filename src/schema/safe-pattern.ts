@@ -56,3 +56,37 @@ export function isPattern(pattern: string): boolean {
     }
   return false;
 }
+
+const maxLookedAt = 20_000;
+const known = new WeakMap<object, readonly string[]>();
+
+/** The patterns of a schema that the safe engine cannot run: values are not held against them. Kept per schema object. */
+export function uncheckedPatterns(schema: unknown): readonly string[] {
+  if (typeof schema !== 'object' || schema === null) return [];
+  const kept = known.get(schema);
+  if (kept) return kept;
+  const found = new Set<string>();
+  const open: unknown[] = [schema];
+  for (let looked = 0; open.length > 0 && looked < maxLookedAt; looked++) {
+    const part = open.pop();
+    if (typeof part !== 'object' || part === null) continue;
+    for (const [key, value] of Object.entries(part)) {
+      if (key === 'pattern' && typeof value === 'string' && !canRun(value)) found.add(value);
+      if (key === 'patternProperties' && typeof value === 'object' && value !== null)
+        for (const pattern of Object.keys(value)) if (!canRun(pattern)) found.add(pattern);
+      open.push(value);
+    }
+  }
+  const patterns = [...found];
+  known.set(schema, patterns);
+  return patterns;
+}
+
+function canRun(pattern: string): boolean {
+  try {
+    return compileRe2(pattern) !== undefined;
+  } catch {
+    // Not a pattern at all: said when the schema is compiled.
+    return true;
+  }
+}

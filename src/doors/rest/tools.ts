@@ -23,6 +23,7 @@ const ToolAnswer = Type.Object({
   schemaVersion: Type.Integer(),
   usage: Type.Object({ callCount: Type.Integer(), lastCalledAt: Type.Optional(Type.String()) }),
   disabledReason: Type.Optional(Type.String()),
+  uncheckedPatterns: Type.Optional(Type.Array(Type.String())),
 });
 const Switch = Type.Object({ isEnabled: Type.Boolean() });
 const Listed = Type.Object({ tools: Type.Array(ToolAnswer), nextPageToken: Type.Optional(Type.String()) });

@@ -5,11 +5,14 @@ import { textTasks } from './text-tasks.ts';
 const tasks: Record<string, (args: never) => unknown> = { ...textTasks, ...dataTasks };
 
 parentPort?.on('message', ({ task, args }: { task: string; args: unknown }) => {
-  try {
-    const run = tasks[task];
-    if (!run) throw new Error(`there is no task ${task}`);
-    parentPort?.postMessage({ value: run(args as never) });
-  } catch (error) {
-    parentPort?.postMessage({ error: (error as Error).message });
-  }
+  answer(task, args).then(
+    (value) => parentPort?.postMessage({ value }),
+    (error: Error) => parentPort?.postMessage({ error: error.message }),
+  );
 });
+
+async function answer(task: string, args: unknown): Promise<unknown> {
+  const run = tasks[task];
+  if (!run) throw new Error(`there is no task ${task}`);
+  return run(args as never);
+}
