@@ -3,7 +3,7 @@ import {
   checkText,
   compileSchema,
   fail,
-  Failure,
+  type Failure,
   isObject,
   isSlug,
   isTag,
