@@ -43,6 +43,7 @@ export const router = createRouter({
   routeTree: tree,
   basepath: '/app',
   scrollRestoration: true,
+  defaultPreload: 'intent',
   defaultNotFoundComponent: NotFound,
   defaultErrorComponent: Crash,
 });

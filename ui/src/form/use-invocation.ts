@@ -16,6 +16,8 @@ export interface Finished {
   refusal?: { status: number; code: string; message: string };
 }
 
+const usageSeenAfterMs = 2_000;
+
 /** Runs one version of a tool: checks in the page first, can be cancelled, and tells apart refused, failed and done. */
 export function useInvocation(tool: Pick<ToolView, 'bundleID' | 'slug' | 'version' | 'argSchema' | 'id'>) {
   const [problems, setProblems] = useState<Problems>({});
@@ -46,6 +48,8 @@ export function useInvocation(tool: Pick<ToolView, 'bundleID' | 'slug' | 'versio
         bytes: answer.ok ? sizeOf(answer.value) : 0,
       };
       noteRecent(tool);
+      // Usage is counted behind the answer.
+      setTimeout(() => void queries.invalidateQueries({ queryKey: ['tools'] }), usageSeenAfterMs);
     } catch (error) {
       const code =
         error instanceof ApiError ? error.code : controller.signal.aborted ? 'tool.cancelled' : 'request.failed';

@@ -24,7 +24,7 @@ export const englishCare = {
   'tester.fitsNot': 'does not fit the output schema',
   'tester.noOutputSchema': 'no output schema',
   'tester.refused': 'Refused before it ran',
-  'tester.failed': 'It ran and failed',
+  'tester.failed': 'The call failed',
   'tester.retryable': 'Trying again may help.',
   'tester.history': 'History',
   'tester.clear': 'Clear',

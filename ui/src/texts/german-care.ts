@@ -27,7 +27,7 @@ export const germanCare: Record<keyof typeof englishCare, string> = {
   'tester.fitsNot': 'passt nicht zum Antwortschema',
   'tester.noOutputSchema': 'kein Antwortschema',
   'tester.refused': 'Abgewiesen, bevor es lief',
-  'tester.failed': 'Gelaufen und fehlgeschlagen',
+  'tester.failed': 'Der Aufruf ist fehlgeschlagen',
   'tester.retryable': 'Noch einmal versuchen kann helfen.',
   'tester.history': 'Verlauf',
   'tester.clear': 'Leeren',
