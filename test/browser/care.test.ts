@@ -34,7 +34,7 @@ describe('the console', () => {
     await page.keyboard.press('Escape');
     await editor.fill('[demo.foo(text=word) for word in ["x", "y"]]');
     await page.keyboard.press('Control+Enter');
-    await page.locator('.badge.good', { hasText: 'ok' }).waitFor();
+    await page.locator('.meter .badge.good', { hasText: 'ok' }).waitFor();
     await page.getByRole('heading', { name: 'Calls the program made: 2' }).waitFor();
   });
 

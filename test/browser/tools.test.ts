@@ -30,7 +30,7 @@ describe('an empty home', () => {
     await page.getByRole('button', { name: 'Try demo_foo' }).click();
     await page.getByLabel('text').fill('hello');
     await page.getByRole('button', { name: 'Run', exact: true }).click();
-    await page.locator('.badge.good', { hasText: 'ok' }).waitFor();
+    await page.locator('.meter .badge.good', { hasText: 'ok' }).waitFor();
     await page.context().close();
   });
 });
@@ -81,7 +81,7 @@ describe('tools', () => {
     await page.getByRole('textbox', { name: 'city' }).fill('Bonn & Köln');
     await page.locator('pre', { hasText: 'x-key: [secret:MAP_KEY]' }).waitFor();
     await page.getByRole('button', { name: 'Run', exact: true }).click();
-    await page.locator('pre', { hasText: '/v1/Bonn%20%26%20K%C3%B6ln' }).waitFor();
+    await page.locator('pre', { hasText: '"asked": "/v1/Bonn%20%26%20K%C3%B6ln' }).waitFor();
     assert.match(await page.locator('pre', { hasText: 'asked' }).innerText(), /got a key/);
     assert.doesNotMatch(await page.content(), /a-real-secret-value/);
     await page.getByRole('heading', { name: 'History' }).waitFor();

@@ -104,6 +104,7 @@ describe('a server', () => {
     const port = Number(new URL(server.url).port);
     const page = await world.browser.newPage();
     await page.goto(await signInLink(server));
+    await page.locator('.app').waitFor();
     await page.goto(`${server.url}/app/console`);
     await page.locator('.cm-content').fill('# kept');
     await server.close();
