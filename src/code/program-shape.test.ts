@@ -82,6 +82,31 @@ test('finds names that a function uses before they are defined', () => {
   assert.deepEqual(forward('x = 1\ndef a(): return x'), []);
 });
 
+test('knows what a program names itself, and what it leaves to the host', () => {
+  const sites = (code: string): string[] =>
+    programShape(code).callSites.flatMap(({ pack, name }) => (pack ? [`${pack}.${name}`] : []));
+  for (const code of [
+    'x = {}\nx.get("a")',
+    'for a, (b, c) in x: c.go()',
+    '[r.get("x") for r in rows]',
+    'import json as j\nj.dumps(1)',
+    'from re import match\nmatch("a", "b")',
+    'with x as f: f.read()',
+    'try:\n    y = 1\nexcept ValueError as e:\n    e.args.count(1)',
+    'def f(a, *b, c=1, **d): return d.get(c)',
+    'sorted(x, key=lambda a=1, r=2: r.get("x"))',
+    'if (m := x): m.group(1)',
+    'async def f(q): return q.get()',
+    '"".join(x)',
+    'str.upper("a")',
+    'global g\ng = {}\ng.get(1)',
+  ])
+    assert.deepEqual(sites(code), [], code);
+  assert.deepEqual(sites('brave.search(q=demo.foo(text="a"))'), ['brave.search', 'demo.foo']);
+  assert.deepEqual(sites('f"{brave.search(1)}"'), ['brave.search']);
+  assert.deepEqual(sites('try:\n    brave.x()\nexcept E:\n    demo.y()\nfinally:\n    demo.z()'), ['demo.y', 'demo.z']);
+});
+
 test('takes fences, ticks, prefix and a common margin away', () => {
   for (const wrapped of [
     '```python\n1\n2\n```',

@@ -164,7 +164,7 @@ function isLambdaParameter(all: readonly Token[], i: number): boolean {
   for (let back = i - 1; back >= 0; back--) {
     const text = all[back]!.text;
     if (text === 'lambda') return true;
-    if (text === ':' || text === '(' || text === '[' || text === '{' || text === '=') return false;
+    if (text === ':' || text === '(' || text === '[' || text === '{') return false;
   }
   return false;
 }
