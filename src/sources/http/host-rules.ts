@@ -95,12 +95,7 @@ export function parseHostEntry(entry: string): ParsedEntry | undefined {
   return isSuffix ? { kind: 'suffix', suffix: `.${name}`, port } : { kind: 'name', name, port };
 }
 
-/** True for addresses of the public internet; whatever is reserved for anything else is private here. */
-export function isPublicAddress(text: string): boolean {
-  const address = parseAddress(text);
-  return address !== undefined && isPublic(address);
-}
-
+/** Of the public internet; whatever is reserved for anything else is private here. */
 function isPublic(address: Address): boolean {
   return address.range() === 'unicast';
 }
