@@ -1,6 +1,6 @@
 import { demandUnconfined, fail, reaches, type Actor, type Level } from '../schema/index.ts';
 
-export { reachesBundle, reachesProject } from '../schema/index.ts';
+export { reachesBundle } from '../schema/index.ts';
 
 /** Throws scope.denied unless the actor's level reaches `need`. */
 export function demandLevel(actor: Actor, need: Level, what: string): void {

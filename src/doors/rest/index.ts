@@ -9,9 +9,9 @@ import { toolRoutes, type ToolRouteDeps } from './tools.ts';
 
 export { blobRoutes } from './blobs.ts';
 export { eventStreamRoutes } from './event-stream.ts';
-export { bearerOf, resource, type Authenticate } from './resource.ts';
+export { bearerOf, type Authenticate } from './resource.ts';
 export { workspaceDiffRoutes, workspaceFileRoutes } from './workspace-files.ts';
-export { httpServer, sendError } from './server.ts';
+export { httpServer } from './server.ts';
 
 export interface RestDeps extends ToolRouteDeps {
   exchange: Exchange;

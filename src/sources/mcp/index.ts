@@ -1,10 +1,8 @@
 // Upstream MCP servers: connect, follow their lists, run their tools. May import: schema, store, config, observe.
 export { mcpServers, type McpServers, type McpServersDeps, type ServerStatus } from './servers.ts';
 export { serverTools, type ServerToolsDeps } from './tools.ts';
-export { cleanText } from './foreign-text.ts';
 export { rpcErrorKey } from './foreign-result.ts';
 export { RpcError } from './wire.ts';
-export { minimalEnvironment } from './launch.ts';
 export type { Upstream, UpstreamEvent, ServerState } from './upstream.ts';
 export type { Definition } from './definitions.ts';
 export { headerMismatch, mirroredParams } from './param-headers.ts';

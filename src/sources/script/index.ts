@@ -1,6 +1,4 @@
 // Code mode as a tool, stored programs as tools, and large answers kept by handle. May import: schema, store, config, code, observe.
 export { codeTools, type RunDeps } from './run-tool.ts';
 export { scriptSource } from './script-source.ts';
-export { resultOwner } from './result-owner.ts';
 export { keepValue, type KeepDeps, type KeptAnswer } from './keep-large.ts';
-export { infoOf } from './catalog-world.ts';
