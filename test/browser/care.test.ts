@@ -23,11 +23,9 @@ describe('the console', () => {
     const editor = page.locator('.cm-content');
     await editor.fill('');
     await editor.pressSequentially('dem');
-    await page.locator('.cm-tooltip-autocomplete', { hasText: 'demo' }).waitFor();
-    await page.keyboard.press('Enter');
+    await page.locator('.cm-tooltip-autocomplete li', { hasText: 'demo' }).first().click();
     await editor.pressSequentially('.f');
-    await page.locator('.cm-tooltip-autocomplete', { hasText: 'foo' }).waitFor();
-    await page.keyboard.press('Enter');
+    await page.locator('.cm-tooltip-autocomplete li', { hasText: 'foo' }).first().click();
     await page.locator('.cm-line', { hasText: 'demo.foo(' }).waitFor();
     await editor.pressSequentially('te');
     await page.locator('.cm-tooltip-autocomplete', { hasText: 'text' }).waitFor();
