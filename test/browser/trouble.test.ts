@@ -62,6 +62,10 @@ describe('a sign-in', () => {
     await page.locator('.app').waitFor();
     await page.getByRole('button', { name: 'Sign out' }).click();
     await page.getByRole('heading', { name: 'Sign in to Oubliette' }).waitFor();
+    assert.equal(
+      await page.evaluate(`Object.keys(localStorage).filter((key) => !/theme|language/.test(key)).join()`),
+      '',
+    );
     await page.goto('about:blank');
     await page.goto(link);
     await page.locator('.problem', { hasText: 'used' }).waitFor();

@@ -1,5 +1,5 @@
 import { useSyncExternalStore } from 'react';
-import { forget, recall, remember } from '../parts/memory.ts';
+import { recall, remember } from '../parts/memory.ts';
 
 export type Who = { level: 'read' | 'write' | 'admin'; name: string; version: string; expires_at?: string };
 
@@ -30,10 +30,7 @@ export const usePresence = (): Presence =>
 export const currentPresence = (): Presence => presence;
 
 export const markSignedIn = (who: Who): void => set({ state: 'in', who, isReachable: true });
-export const markSignedOut = (): void => {
-  forget('csrf');
-  set({ state: 'out' });
-};
+export const markSignedOut = (): void => set({ state: 'out' });
 export const markRefused = (): void => {
   if (presence.state === 'in') set({ state: 'expired' });
   else if (presence.state === 'checking') set({ state: 'out' });

@@ -1,6 +1,7 @@
 import { request } from './client.ts';
 import { ApiError } from './errors.ts';
 import { currentPresence, keepCsrfSecret, markRefused, markSignedIn, markSignedOut, type Who } from './presence.ts';
+import { forgetPerson } from '../parts/memory.ts';
 import { queries } from './queries.ts';
 
 /** Exchanges a one-time code or a token for this browser's sign-in. Throws what the server says. */
@@ -13,9 +14,12 @@ export async function signIn(credential: string): Promise<void> {
   void queries.invalidateQueries();
 }
 
+/** Ends the sign-in and forgets what this browser kept: drafts, tries, results. */
 export async function signOut(): Promise<void> {
   await request('POST', '/auth/signout').catch(() => undefined);
   queries.clear();
+  forgetPerson();
+  sessionStorage.clear();
   markSignedOut();
 }
 

@@ -38,6 +38,11 @@ export function remembered(start: string): string[] {
   }
 }
 
+/** Forgets everything that belongs to a person; looks are kept. */
+export function forgetPerson(): void {
+  for (const name of remembered('')) if (name !== 'theme' && name !== 'language') forget(name);
+}
+
 function dropOldest(): void {
   for (const name of remembered('history.').slice(0, 20)) forget(name);
 }

@@ -1,11 +1,15 @@
 import { Fragment, type ReactNode } from 'react';
 import { Icon } from './icon.tsx';
+import { Output } from './output.tsx';
+
+const longestProse = 60_000;
 
 /**
  * Text of agents and tools, which nobody has checked: a small part of Markdown becomes elements, never HTML.
  * Images are shown as links and never loaded; every link shows the host it leads to.
  */
 export function Prose({ text }: { text: string }) {
+  if (text.length > longestProse) return <Output value={text} name="message" />;
   return (
     <>
       {text
@@ -56,7 +60,9 @@ function Paragraphs({ text }: { text: string }) {
     });
 }
 
-const marks = /(`[^`\n]+`)|(\*\*[^*\n]+\*\*)|!?\[([^\]\n]*)\]\((https?:\/\/[^\s)]+)\)|(https?:\/\/[^\s<>"')\]]+)/g;
+// Every repeat is bounded: a line of a hundred thousand brackets must not freeze the page.
+const marks =
+  /(`[^`\n]{1,2000}`)|(\*\*[^*\n]{1,500}\*\*)|!?\[([^\]\n]{0,300})\]\((https?:\/\/[^\s)]{1,2000})\)|(https?:\/\/[^\s<>"')\]]{1,2000})/g;
 
 function Inline({ text }: { text: string }) {
   const out: ReactNode[] = [];

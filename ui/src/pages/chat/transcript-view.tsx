@@ -86,7 +86,7 @@ function ToolCard({ item }: { item: Extract<Item, { kind: 'tool' }> }) {
       <summary>
         <Icon name="tools" size={14} />
         <code className="strong cut">{item.tool}</code>
-        <code className="tiny faint cut grow">{JSON.stringify(item.args)}</code>
+        <code className="tiny faint cut grow">{brief(item.args)}</code>
         {took === undefined ? null : <span className="tiny quiet number">{duration(took)}</span>}
         <span className={`badge ${isRunning ? 'info live' : item.isError ? 'bad' : 'good'}`}>
           {isRunning ? t('chat.running') : item.isError ? t('chat.failed') : t('chat.done')}
@@ -95,7 +95,7 @@ function ToolCard({ item }: { item: Extract<Item, { kind: 'tool' }> }) {
       <div className="inside">
         <span className="tiny faint">{t('chat.arguments')}</span>
         <pre className="out" tabIndex={0}>
-          {JSON.stringify(item.args, null, 2)}
+          {(JSON.stringify(item.args, null, 2) ?? '').slice(0, 40_000)}
         </pre>
         {item.result === undefined ? null : (
           <>
@@ -108,6 +108,8 @@ function ToolCard({ item }: { item: Extract<Item, { kind: 'tool' }> }) {
   );
 }
 
+const brief = (args: unknown): string => (JSON.stringify(args) ?? '').slice(0, 300);
+
 /** What a person ran from the palette; only this browser shows it, the agent does not see it. */
 export function LocalCard({ result, onInsert }: { result: LocalResult; onInsert(text: string): void }) {
   return (
@@ -115,7 +117,7 @@ export function LocalCard({ result, onInsert }: { result: LocalResult; onInsert(
       <summary>
         <Icon name="plus" size={14} />
         <code className="strong cut">{result.tool}</code>
-        <code className="tiny faint cut grow">{JSON.stringify(result.args)}</code>
+        <code className="tiny faint cut grow">{brief(result.args)}</code>
         <span className="badge accent">{t('chat.yours')}</span>
       </summary>
       <div className="inside">
