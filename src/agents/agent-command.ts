@@ -16,10 +16,6 @@ export function agentOf(name: string, config: AgentConfig): { driver: AgentDrive
   return { driver, command: [config.command, ...(config.args ?? [])] };
 }
 
-/** The driver that a stored conversation belongs to. */
-export const driverOf = (state: { driver: 'acp' | 'droid' }): AgentDriver =>
-  state.driver === 'droid' ? droidDriver : acpDriver;
-
 /** `oubliette-client` as an MCP server that an agent starts by itself. The key stays out of every stored line. */
 export function clientServer(hasKey: boolean): McpServerSpec {
   const env: Record<string, string> = hasKey ? { OUBLIETTE_API_KEY: fromEnvironment('OUBLIETTE_API_KEY') } : {};

@@ -14,16 +14,6 @@ export function check<T extends TSchema>(schema: T, value: unknown, where = ''):
   throw fail('request.invalid', { reason: reasonOf(details) }, { details });
 }
 
-/** True when the value fits; for reading what may be damaged. */
-export function fits<T extends TSchema>(schema: T, value: unknown): value is Static<T> {
-  try {
-    check(schema, value);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
 /** One line for the message: the first few details, the rest counted. */
 export function reasonOf(details: Detail[]): string {
   const shown = details.slice(0, 3).map(({ path, message }) => (path ? `${path} ${message}` : message));
