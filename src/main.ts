@@ -374,7 +374,7 @@ async function build(options: ServerOptions, closers: (() => Promise<void> | voi
     gate,
     authenticate: (request) => auth.authenticate(bearerOf(request), 'mcp'),
     servers,
-    isOwn: (slug) => ownBundles.has(slug),
+    ownBundles,
     version,
     log: observe.log,
     feed: logFeed({ sessions: agentSessions, log, presence: present }),

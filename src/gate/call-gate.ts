@@ -251,6 +251,7 @@ export function callGate({ catalog, views, observe, settings, keepLarge, redact 
       let name: string | undefined;
       for (const summary of catalog.summaries()) {
         if (summary.name === name) continue;
+        if (found.length >= (filter.limit ?? Infinity)) break;
         const bundle = catalog.bundle(summary.bundleID);
         if (!bundle?.isEnabled || !isInReach(actor, bundle, summary.name)) continue;
         if (filter.bundleSlug !== undefined && bundle.slug !== filter.bundleSlug) continue;

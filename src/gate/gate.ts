@@ -6,7 +6,7 @@ export type ToolRef = string | { bundleID: string; slug: string; version: string
 /** The only way a tool is listed or called. Refusals are thrown as Failures; what happened after dispatch is an Outcome. */
 export interface Gate {
   /** Tools this actor may see and call: enabled, in reach of its bundles and level, one version per name. */
-  list(actor: Actor, filter?: { bundleSlug?: string }): Promise<ToolView[]>;
+  list(actor: Actor, filter?: { bundleSlug?: string; limit?: number }): Promise<ToolView[]>;
   /** The tool behind a name or version; throws tool.not_found also for what lies outside the actor's reach. */
   resolve(actor: Actor, ref: ToolRef): Promise<ToolView>;
   /** Permit, validate, limit, run, bound, record. A Failure as `args` is thrown where arguments are checked. */

@@ -27,13 +27,11 @@ export interface McpDoorDeps {
   /** Who asks; throws auth.required or auth.invalid. */
   authenticate(request: FastifyRequest): Promise<Actor> | Actor;
   servers: Pick<McpServers, 'find'>;
-  /** True for bundles of the server's own tools. */
-  isOwn(bundleSlug: string): boolean;
+  /** Bundles of the server's own tools. */
+  ownBundles: ReadonlySet<string>;
   version: string;
   log: Logger;
   feed?: SessionFeed;
-  /** Off: everything takes the SDK's way; the tests compare the two. */
-  isThin?: boolean;
 }
 
 /** What a request needs on its way through. */
@@ -111,7 +109,7 @@ export async function mcpDoor(app: FastifyInstance, deps: McpDoorDeps): Promise<
     const message = parse(seen.body);
     if (message === undefined)
       return acceptsBoth(seen) ? refuse(seen, 400, -32700, 'Parse error: Invalid JSON') : notAcceptable(seen);
-    if (isObject(message) && deps.isThin !== false) {
+    if (isObject(message)) {
       if (isThin(message, seen.given))
         return serveThin({
           message,
@@ -191,7 +189,7 @@ export async function mcpDoor(app: FastifyInstance, deps: McpDoorDeps): Promise<
       return void seen.response.end();
     }
     const outlet = new Outlet(seen.response, withId);
-    if (session.sessionId === undefined) seen.response.once('close', () => void session.server?.close());
+    if (session.sessionId === undefined) seen.response.once('close', () => void (session.server ?? session).close());
     session.take(messages, outlet);
   }
 

@@ -20,8 +20,8 @@ export interface Listed {
 export interface MenusDeps {
   gate: Gate;
   servers: Pick<McpServers, 'find'>;
-  /** True for the server's own tools (project_*, session_*, ...). */
-  isOwn(bundleSlug: string): boolean;
+  /** Bundles of the server's own tools (project_*, session_*, ...). */
+  ownBundles: ReadonlySet<string>;
 }
 
 const pageSize = 250;
@@ -90,9 +90,10 @@ export class Menus {
   async #list(actor: Actor, menu: Menu): Promise<Map<string, Listed>> {
     if (menu.kind === 'run') return this.#named(await this.#single(actor, 'run'));
     if (menu.kind === 'own') {
-      const all = await this.#deps.gate.list(actor);
-      const own = all.filter((view) => view.name !== 'run' && this.#deps.isOwn(view.bundleSlug));
-      return this.#named([...(await this.#single(actor, 'run')), ...own]);
+      // Bundle by bundle: a catalog of a hundred thousand tools is not looked through for these.
+      const own = [...this.#deps.ownBundles].map((bundleSlug) => this.#deps.gate.list(actor, { bundleSlug }));
+      const views = (await Promise.all(own)).flat().filter((view) => view.name !== 'run');
+      return this.#named([...(await this.#single(actor, 'run')), ...views]);
     }
     const upstream = this.upstream(menu);
     const slug = upstream?.slug ?? menu.slug;
@@ -125,7 +126,7 @@ export class Menus {
   }
 
   #add(tools: Map<string, Listed>, view: ToolView): void {
-    const isOwn = view.name !== 'run' && this.#deps.isOwn(view.bundleSlug);
+    const isOwn = view.name !== 'run' && this.#deps.ownBundles.has(view.bundleSlug);
     tools.set(view.name, { name: view.name, view, isOwn, shape: ownShape(view, view.name, isOwn) });
   }
 }

@@ -29,10 +29,11 @@ export function resources(gate: Gate): Resources {
   }
 
   async function allTools(actor: Actor): Promise<string> {
-    const tools = await gate.list(actor);
-    const lines = tools.slice(0, mostListed).map((view) => `${callName(view)}: ${firstLine(view.description ?? '')}`);
-    if (tools.length > mostListed)
-      lines.push(`... and ${tools.length - mostListed} more; search with ot.help(query="...")`);
+    const tools = await gate.list(actor, { limit: mostListed + 1 });
+    const lines = tools
+      .slice(0, mostListed)
+      .map((view) => `${callName(view)}: ${firstLine(view.description ?? '')}`);
+    if (tools.length > mostListed) lines.push('... and more; search with ot.help(query="...")');
     return lines.join('\n');
   }
 
