@@ -53,6 +53,19 @@ export async function reattachBox(ports: SessionPorts, wish: BoxWish & { id: str
   return box;
 }
 
+/** Where the spool of a sandbox that is gone ends, read from an offset on. */
+export async function spoolEnd(place: Place, from: number): Promise<number> {
+  const link = await openLink({ session: place.name, mcp: place.mcp, spool: place.spool, from });
+  let end = from;
+  link.ended();
+  try {
+    for await (const batch of link.records()) end = batch.at(-1)?.next ?? end;
+  } finally {
+    await link.close();
+  }
+  return end;
+}
+
 async function attach(ports: SessionPorts, wish: BoxWish & { id: string; driver: SandboxDriver }): Promise<LiveBox & { watch(): void }> {
   const { id, driver, place, binding } = wish;
   const doors = await openDoors(ports.doors, binding);

@@ -3,7 +3,7 @@ import { asFailure, fail, type SessionStatus } from '../schema/index.ts';
 import type { SessionRow } from '../store/index.ts';
 import { isLive } from './admission.ts';
 import { Conversation } from './conversation.ts';
-import { agentCommand, agentSpec, reattachBox, startBox, type LiveBox } from './launch.ts';
+import { agentCommand, agentSpec, reattachBox, spoolEnd, startBox, type LiveBox } from './launch.ts';
 import { isNodeAlive } from './node-identity.ts';
 import { binding, makePlace, placeAt } from './place.ts';
 import type { Slot } from './pool.ts';
@@ -83,7 +83,9 @@ export function lifecycle(ports: SessionPorts): Lifecycle {
   async function newBox(entry: Live, row: SessionRow, project: Parameters<typeof startBox>[1]['project']): Promise<LiveBox> {
     const place = row.place ? placeAt(ports.runFolder, row.place) : await makePlace(ports.runFolder);
     entry.place = place.name;
-    if (!row.place) await ports.log.write(() => ports.tables.update(row.id, { place: place.name }));
+    // What an earlier agent left unread must not be taken for the words of the new one.
+    if (row.place) row.spool_offset = await spoolEnd(place, row.spool_offset);
+    await ports.log.write(() => ports.tables.update(row.id, { place: place.name, spool_offset: row.spool_offset }));
     return startBox(ports, {
       project, workspaceId: row.workspace_id, place, binding: binding(place, row.project_id, row.id), from: row.spool_offset,
       labels: { kind: 'session', session: row.id, node: ports.node },
@@ -117,7 +119,7 @@ export function lifecycle(ports: SessionPorts): Lifecycle {
       ports.asks.closeAll(tx, sessionId);
       for (const state of ['running', 'queued'] as const)
         for (const message of ports.tables.messagesNow(sessionId, state)) ports.tables.setMessage(message.id, 'dropped');
-      if (ending.error) tx.append(sessionId, row.turn, { type: 'error', ...ending.error });
+      if (ending.error && !ending.isTold) tx.append(sessionId, row.turn, { type: 'error', ...ending.error });
       tx.append(sessionId, row.turn, { type: 'status', status: ending.status, ...(ending.reason !== undefined && { reason: ending.reason }) });
       ports.tables.update(sessionId, { status: ending.status, box: null, node: null, wanted: null, reserved_usd: 0, error: ending.error ?? null });
       tellParent(ports, tx, sessionId, ending.status);

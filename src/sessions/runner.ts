@@ -12,7 +12,13 @@ const cancelGraceMs = 10_000;
 const maxEvents = 2_000_000;
 const forgotten = 'the agent could not load its transcript';
 
-export type Ending = { status: 'ended' | 'failed' | 'timed_out'; reason?: string; error?: { code: string; message: string } };
+export interface Ending {
+  status: 'ended' | 'failed' | 'timed_out';
+  reason?: string;
+  error?: { code: string; message: string };
+  /** True when the error's event is stored already. */
+  isTold?: boolean;
+}
 
 export interface RunnerHooks {
   /** The agent or its sandbox is over; the room ends the session. */
@@ -135,11 +141,11 @@ export class Runner {
       this.#cancelTimer = undefined;
       this.#message = undefined;
     }
-    if (isForgetful && this.#hooks.mustResume) this.#over({ status: 'failed', reason: forgotten, error: { code: 'agent.failed', message: forgotten } });
+    if (isForgetful && this.#hooks.mustResume) this.#over({ status: 'failed', reason: forgotten, error: { code: 'agent.failed', message: forgotten }, isTold: true });
     else if (change.state.phase === 'ended') {
       const error = change.events.findLast((event) => event.type === 'error');
       const message = error?.message ?? 'the agent ended';
-      this.#over({ status: 'failed', reason: message, error: { code: error?.code ?? 'agent.failed', message } });
+      this.#over({ status: 'failed', reason: message, error: { code: error?.code ?? 'agent.failed', message }, isTold: error !== undefined });
     } else if (newest > maxEvents) {
       const message = `the session has more than ${maxEvents} events`;
       this.#over({ status: 'failed', reason: message, error: { code: 'limit.storage', message } });
