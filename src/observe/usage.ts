@@ -4,8 +4,8 @@ import { Behind } from './behind.ts';
 import { bucketOf, count, fromText, merge, quantile, toText, type Histogram } from './histogram.ts';
 import type { Usage } from './observer.ts';
 
-const writeAfterMs = 300;
-const lookEveryMs = 1000;
+const writeAfterMs = 200;
+const lookEveryMs = 500;
 
 interface Counts {
   calls: number;
@@ -25,7 +25,7 @@ interface Row {
 
 /**
  * How often each tool was called. Reading is a look into memory; what is new goes to disk in batches, added up
- * there, so that several processes count together. Each looks every second for what the others wrote.
+ * there, so that several processes count together. Each looks twice a second for what the others wrote.
  */
 export class UsageCounters {
   readonly #db: Database;
@@ -106,7 +106,7 @@ export class UsageCounters {
         this.#stored.set(row.tool_id, countsOf(row));
       }
     } catch {
-      // Busy or closing: the next look is a second away.
+      // Busy or closing: the next look is not far away.
     }
   }
 }
