@@ -22,7 +22,9 @@ export interface CachedSummary {
  * The files are the truth; this may be deleted at any time.
  */
 export interface CatalogCache {
-  summaries(): CachedSummary[];
+  /** What is known of the files of one folder. */
+  summaries(folder: string): CachedSummary[];
+  folders(): string[];
   text(path: string, mtimeMs: number, size: number): string | undefined;
   put(files: (CachedFile & { summary: string })[]): void;
   remove(paths: string[]): void;
@@ -45,7 +47,17 @@ async function open(path: string): Promise<CatalogCache> {
   ]);
   const quietly = (write: Promise<unknown>): void => void write.catch(() => {});
   return {
-    summaries: () => db.all<CachedSummary>('SELECT path, mtime AS mtimeMs, size, summary FROM files'),
+    // `0` follows `/`: the range holds everything below the folder.
+    summaries: (folder) =>
+      db.all<CachedSummary>(
+        'SELECT path, mtime AS mtimeMs, size, summary FROM files WHERE path > ? AND path < ?',
+        `${folder}/`,
+        `${folder}0`,
+      ),
+    folders: () =>
+      db
+        .all<{ folder: string }>("SELECT DISTINCT substr(path, 1, instr(path, '/') - 1) AS folder FROM files")
+        .map(({ folder }) => folder),
     text: (path, mtimeMs, size) =>
       db.get<{ text: string }>('SELECT text FROM files WHERE path = ? AND mtime = ? AND size = ?', path, mtimeMs, size)
         ?.text,

@@ -210,19 +210,26 @@ export class StoredCatalog {
   async #load(): Promise<void> {
     this.#seenSeq =
       this.#options.db.get<{ seq: number | null }>('SELECT max(seq) AS seq FROM catalog_changes')?.seq ?? 0;
-    const cached = new Map(this.#cache.summaries().map((row) => [row.path, row]));
     this.#watch.add('');
     const unread: string[] = [];
-    await inTurns(await this.#folders(), async (folder) => {
-      for (const path of await this.#filesOf(folder)) {
+    const stale: string[] = [];
+    const folders = await this.#folders();
+    await inTurns(folders, async (folder) => {
+      const paths = await this.#filesOf(folder);
+      // Folder by folder: all at once they would need as much memory again as the catalog itself.
+      const cached = new Map(this.#cache.summaries(folder).map((row) => [row.path, row]));
+      for (const path of paths) {
         const row = cached.get(path);
         if (row) this.records.takeSummary(unpackSummary(row.summary, path, row), true);
         else unread.push(path);
         cached.delete(path);
       }
+      stale.push(...cached.keys());
     });
     this.records.settle();
-    this.#cache.remove([...cached.keys()]);
+    const known = new Set(folders);
+    for (const folder of this.#cache.folders()) if (!known.has(folder)) stale.push(...this.#cache.summaries(folder).map((row) => row.path));
+    this.#cache.remove(stale);
     await inTurns(unread, (path) => this.#lookAt(path));
     this.#inBackground(() => this.#lookThrough());
     this.#inBackground(() => this.#sweep());

@@ -1,5 +1,7 @@
 import type { Tool } from '../schema/index.ts';
 import { kindOf, parseBundle, parseTool, toolPath, type BundleFile, type ToolFile } from './stored-files.ts';
+import { OneOrMore } from './one-or-more.ts';
+import { shared } from './shared-texts.ts';
 import { OrderedSummaries, type ToolSummary } from './tool-summary.ts';
 
 export interface FileStamp {
@@ -20,10 +22,9 @@ export class StoredRecords {
   readonly corrupt = new Map<string, string>();
   readonly #byPath = new Map<string, ToolSummary>();
   readonly #byId = new Map<string, ToolSummary>();
-  readonly #byName = new Map<string, ToolSummary[]>();
-  readonly #ofBundle = new Map<string, Set<ToolSummary>>();
-  /** Name and number of versions by bundle and slug. */
-  readonly #slugs = new Map<string, { name: string; versions: number }>();
+  readonly #byName = new OneOrMore<ToolSummary>();
+  /** All versions by bundle and slug, and how many a bundle has in all. */
+  readonly #ofBundle = new Map<string, { bySlug: OneOrMore<ToolSummary>; count: number }>();
   readonly #bundleStamps = new Map<string, FileStamp>();
 
   /** Takes in a file's text; what is damaged is noted and hides nothing else. */
@@ -55,15 +56,11 @@ export class StoredRecords {
     if (old) this.#drop(old, inBulk);
     this.#byPath.set(path, summary);
     this.#byId.set(summary.id, summary);
-    const named = this.#byName.get(summary.name);
-    if (named) named.push(summary);
-    else this.#byName.set(summary.name, [summary]);
-    const slugKey = `${summary.bundleID}/${summary.slug}`;
-    const versions = (this.#slugs.get(slugKey)?.versions ?? 0) + 1;
-    this.#slugs.set(slugKey, { name: summary.name, versions });
-    const siblings = this.#ofBundle.get(summary.bundleID);
-    if (siblings) siblings.add(summary);
-    else this.#ofBundle.set(summary.bundleID, new Set([summary]));
+    this.#byName.add(summary.name, summary);
+    const bundle = this.#ofBundle.get(summary.bundleID) ?? { bySlug: new OneOrMore(), count: 0 };
+    bundle.bySlug.add(summary.slug, summary);
+    bundle.count++;
+    this.#ofBundle.set(summary.bundleID, bundle);
     if (!inBulk) this.ordered.add(summary);
   }
 
@@ -109,21 +106,21 @@ export class StoredRecords {
   }
 
   byName(name: string): readonly ToolSummary[] {
-    return this.#byName.get(name) ?? [];
+    return this.#byName.of(name);
   }
 
   /** The name that other versions of a slug carry. */
   nameOf(bundleID: string, slug: string): string | undefined {
-    return this.#slugs.get(`${bundleID}/${slug}`)?.name;
+    return this.#ofBundle.get(bundleID)?.bySlug.of(slug).at(-1)?.name;
   }
 
   /** All versions of all tools of one bundle, in no order. */
   ofBundle(bundleID: string): Iterable<ToolSummary> {
-    return this.#ofBundle.get(bundleID) ?? [];
+    return this.#ofBundle.get(bundleID)?.bySlug.values() ?? [];
   }
 
   countOf(bundleID: string): number {
-    return this.#ofBundle.get(bundleID)?.size ?? 0;
+    return this.#ofBundle.get(bundleID)?.count ?? 0;
   }
 
   /** Tool files in a bundle's folder, damaged ones included. */
@@ -138,13 +135,12 @@ export class StoredRecords {
 
   #drop(summary: ToolSummary, inBulk: boolean): void {
     this.#byId.delete(summary.id);
-    const named = this.#byName.get(summary.name)?.filter((each) => each !== summary) ?? [];
-    if (named.length > 0) this.#byName.set(summary.name, named);
-    else this.#byName.delete(summary.name);
-    const slugKey = `${summary.bundleID}/${summary.slug}`;
-    const slug = this.#slugs.get(slugKey);
-    if (slug && --slug.versions === 0) this.#slugs.delete(slugKey);
-    this.#ofBundle.get(summary.bundleID)?.delete(summary);
+    this.#byName.remove(summary.name, summary);
+    const bundle = this.#ofBundle.get(summary.bundleID);
+    if (bundle) {
+      bundle.bySlug.remove(summary.slug, summary);
+      if (--bundle.count === 0) this.#ofBundle.delete(summary.bundleID);
+    }
     if (!inBulk) this.ordered.remove(summary);
   }
 }
@@ -153,14 +149,15 @@ export function summarise(tool: ToolFile, path: string, stamp: FileStamp): ToolS
   return {
     id: tool.id,
     slug: tool.slug,
-    version: tool.version,
-    bundleID: tool.bundleID,
+    version: shared(tool.version),
+    bundleID: shared(tool.bundleID),
     name: tool.name,
-    type: tool.type,
+    type: shared(tool.type),
     isEnabled: tool.isEnabled,
-    ...(tool.tags?.length && { tags: tool.tags }),
+    ...(tool.tags?.length && { tags: tool.tags.map(shared) }),
     createdAt: tool.createdAt,
-    modifiedAt: tool.modifiedAt,
+    // Versions never change, so the two are nearly always one text.
+    modifiedAt: tool.modifiedAt === tool.createdAt ? tool.createdAt : tool.modifiedAt,
     file: { path, mtimeMs: stamp.mtimeMs, size: stamp.size },
   };
 }
