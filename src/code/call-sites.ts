@@ -11,6 +11,10 @@ export interface CallSite {
   isPartial: boolean;
 }
 
+/** Arguments that are longer than this are left to be checked when the call is made. */
+const mostTokens = 1000;
+const mostSites = 1000;
+
 /** Names with methods of their own in every program: `str.join`, `dict.fromkeys`. */
 const builtinTypes = new Set('bool bytes dict float frozenset int list object range set str tuple type'.split(' '));
 
@@ -21,13 +25,13 @@ export function callSites(lines: readonly LogicalLine[], boundNames: ReadonlySet
   for (const { tokens, indent } of lines) {
     while (tryIndents.length > 0 && indent <= tryIndents.at(-1)!) tryIndents.pop();
     if (tokens[0]!.text === 'try') tryIndents.push(indent);
-    if (tryIndents.length === 0) collect(tokens, boundNames, sites);
+    if (tryIndents.length === 0 && sites.length < mostSites) collect(tokens, boundNames, sites);
   }
   return sites;
 }
 
 function collect(tokens: readonly Token[], boundNames: ReadonlySet<string>, sites: CallSite[]): void {
-  for (let i = 0; i < tokens.length; i++) {
+  for (let i = 0; i < tokens.length && sites.length < mostSites; i++) {
     const token = tokens[i]!;
     if (token.inner) collect(token.inner, boundNames, sites);
     if (token.kind !== 'name' || boundNames.has(token.text) || builtinTypes.has(token.text)) continue;
@@ -43,17 +47,18 @@ function collect(tokens: readonly Token[], boundNames: ReadonlySet<string>, site
   }
 }
 
-/** The arguments between the brackets, as far as their text tells; undefined when the bracket never closes. */
+/** The arguments between the brackets, as far as their text tells; undefined when they do not end soon. */
 function readArguments(
   tokens: readonly Token[],
   open: number,
 ): { positional: number; keywords: string[]; isPartial: boolean } | undefined {
   const depth = tokens[open]!.depth + 1;
+  const end = Math.min(tokens.length, open + mostTokens);
   const keywords: string[] = [];
   let positional = 0;
   let isPartial = false;
   let startsArgument = true;
-  for (let i = open + 1; i < tokens.length; i++) {
+  for (let i = open + 1; i < end; i++) {
     const token = tokens[i]!;
     if (token.depth < depth) return { positional, keywords, isPartial };
     if (token.depth > depth) continue;

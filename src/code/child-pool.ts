@@ -5,7 +5,8 @@ export interface PoolOptions {
   childPath: string;
   /** Children that one owner may keep busy, and that are kept warm. */
   size?: number;
-  maxMemoryMb: number;
+  /** Asked for every new child. */
+  maxMemoryMb: () => number;
 }
 
 interface Waiting {
@@ -115,7 +116,8 @@ export class ChildPool {
   }
 
   #spawn(): Child {
-    const { childPath, maxMemoryMb } = this.#options;
+    const { childPath } = this.#options;
+    const maxMemoryMb = this.#options.maxMemoryMb();
     return new Child(childPath, {
       heapMb: 64 + maxMemoryMb * 3,
       maxResidentBytes: (baseMb + maxMemoryMb * 3) * 1024 * 1024,

@@ -30,7 +30,9 @@ const watchEveryMs = 20;
 const pageBytes = 4096;
 
 /** Where the system can do it, the kernel ends a child whose parent was killed, also in the middle of a program. */
-const diesWithParent = existsSync('/usr/bin/setpriv') ? ['/usr/bin/setpriv', '--pdeathsig', 'KILL', '--no-new-privs'] : [];
+const diesWithParent = existsSync('/usr/bin/setpriv')
+  ? ['/usr/bin/setpriv', '--pdeathsig', 'KILL', '--no-new-privs']
+  : [];
 
 /** One forked process that runs programs, one message at a time, and can be killed at any moment. */
 export class Child {

@@ -214,6 +214,25 @@ test('says what to write instead of Python that is not there', async () => {
   for (const [code, expected] of cases) assert.match(await failure(code), expected, code);
 });
 
+test('programs built to break a parser are refused by name, also when they are only checked', async () => {
+  const programs = [
+    '('.repeat(50_000),
+    '-'.repeat(90_000) + '1',
+    `f"{`.repeat(20_000),
+    'lambda: '.repeat(15_000) + '1',
+    'a.b('.repeat(30_000),
+    '```\n'.repeat(30_000),
+    'x = ['.repeat(20_000),
+    '$a\n'.repeat(30_000),
+    '"'.repeat(99_999),
+  ];
+  for (const code of [...programs, 'x = 1\n'.repeat(40_000)]) {
+    const error = await engine.check(code, { owner: 'a' });
+    assert.equal(error?.type, 'SyntaxError', code.slice(0, 20));
+    assert.match(await failure(code), /^SyntaxError/, code.slice(0, 20));
+  }
+});
+
 test('ends a program that makes too many calls, and it cannot catch that', async () => {
   assert.match(
     await failure('for i in range(100):\n    try:\n        brave.search("x")\n    except Exception:\n        pass'),

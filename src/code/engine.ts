@@ -3,9 +3,10 @@ import { resolveFunction } from './resolve-name.ts';
 import { prepare, type Prepared } from './prepare.ts';
 import { programError, type ProgramError } from './program-error.ts';
 import type { TraceFrame } from './protocol.ts';
-import { runProgram } from './run-program.ts';
+import { endOf, runProgram } from './run-program.ts';
 import { SnippetError } from './snippets.ts';
 import { staticCheck } from './static-check.ts';
+import { stripWrapping } from './strip-wrapping.ts';
 import type { World } from './world.ts';
 
 /** What all programs must keep to; read for every program, so a changed configuration counts at once. */
@@ -77,7 +78,7 @@ export interface Engine {
 
 const nothingAround: World = { call: () => Promise.reject(new Error('nothing can be called')) };
 
-export const maxProgramLength = 256 * 1024;
+export const maxProgramLength = 128 * 1024;
 
 /** The functions that a program is certain to need, as it writes them: `brave.search`. Those inside `try` are not. */
 export function neededFunctions(code: string, inputs: readonly string[]): { pack: string; name: string }[] {
@@ -92,7 +93,7 @@ export function openEngine(options: EngineOptions): Engine {
   const pool = new ChildPool({
     childPath: options.childPath,
     ...(options.children === undefined ? {} : { size: options.children }),
-    maxMemoryMb: options.limits().maxMemoryMb,
+    maxMemoryMb: () => options.limits().maxMemoryMb,
   });
   pool.warm();
   return {
@@ -116,6 +117,9 @@ export function openEngine(options: EngineOptions): Engine {
         );
         if (head.op === 'failed')
           return programError(head.type, head.message, prepared.ownLines(head.frames), prepared.source);
+      } catch (error) {
+        const { type, message } = endOf(error, options.limits());
+        return programError(type, message, [], prepared.source);
       } finally {
         pool.release(child);
       }
@@ -134,7 +138,7 @@ function prepareFor(code: string, world: World): Prepared | { error: ProgramErro
     return prepare(code, world.snippets ?? {});
   } catch (error) {
     if (!(error instanceof SnippetError)) throw error;
-    return { error: programError('SyntaxError', error.message, [{ line: error.line }], code) };
+    return { error: programError('SyntaxError', error.message, [{ line: error.line }], stripWrapping(code)) };
   }
 }
 

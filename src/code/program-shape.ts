@@ -48,13 +48,14 @@ export function programShape(code: string): ProgramShape {
     const isInFunction = functionIndents.length > 0;
     const first = line.tokens[0]!;
     if (first.text === '@' && decoratorLine === undefined) decoratorLine = first.line;
-    for (const [name, at] of boundIn(line.tokens)) {
+    const all = [...everyToken(line.tokens)];
+    for (const [name, at] of boundIn(all)) {
       if (!bound.has(name)) bound.set(name, at);
       if (!isInFunction && !moduleBound.has(name)) moduleBound.set(name, at);
     }
     const opensFunction = first.text === 'def' || (first.text === 'async' && line.tokens[1]?.text === 'def');
-    const isLambda = line.tokens.some((token) => token.text === 'lambda');
-    for (const token of readNames(line.tokens)) {
+    const isLambda = all.some((token) => token.text === 'lambda');
+    for (const token of readNames(all)) {
       free.add(token.text);
       if ((isInFunction || isLambda || opensFunction) && !firstUseInFunction.has(token.text))
         firstUseInFunction.set(token.text, token.start);
@@ -80,8 +81,7 @@ export function programShape(code: string): ProgramShape {
 }
 
 /** Names read anywhere in a line: not attributes, not keyword arguments, not keywords. */
-function* readNames(tokens: readonly Token[]): Generator<Token> {
-  const all = [...everyToken(tokens)];
+function* readNames(all: readonly Token[]): Generator<Token> {
   for (let i = 0; i < all.length; i++) {
     const token = all[i]!;
     if (token.kind !== 'name' || keywords.has(token.text) || all[i - 1]?.text === '.') continue;
@@ -91,43 +91,47 @@ function* readNames(tokens: readonly Token[]): Generator<Token> {
 }
 
 /** Names that a line binds: assignments, loops, functions with their parameters, imports, `as`, walrus, lambda. */
-function* boundIn(tokens: readonly Token[]): Generator<[string, number]> {
-  const all = [...everyToken(tokens)];
+function* boundIn(all: readonly Token[]): Generator<[string, number]> {
   const word = all[0]?.text === 'async' ? all[1]?.text : all[0]?.text;
   if (word === 'import' || word === 'from') {
     yield* imported(all, word);
     return;
   }
-  const lastAssign = all.findLastIndex(
-    (token) => token.depth === 0 && token.kind === 'op' && /^(?:=|[-+*/%@&|^]=|\*\*=|\/\/=|<<=|>>=)$/.test(token.text),
-  );
+  const lastTarget = noTargets.has(word ?? '') ? -1 : all.findLastIndex(isAssignment);
+  /** For every open bracket: does it hold an index, as in `x[i]`? */
+  const brackets: boolean[] = [];
+  let isLoop = false;
+  let lambdaDepth = -1;
   for (let i = 0; i < all.length; i++) {
     const token = all[i]!;
-    if (token.kind !== 'name' || keywords.has(token.text)) continue;
+    const { text, depth } = token;
     const before = all[i - 1]?.text;
     const after = all[i + 1]?.text;
-    if (before === '.') continue;
-    const isTarget =
-      i < lastAssign &&
-      !noTargets.has(word ?? '') &&
-      after !== '.' &&
-      after !== '(' &&
-      after !== '[' &&
-      !isInsideIndex(all, i);
-    const isParameter = word === 'def' && token.depth > 0 && before !== '=' && before !== ':';
-    if (
-      isTarget ||
-      isParameter ||
-      before === 'def' ||
-      before === 'as' ||
-      after === ':=' ||
-      isLoopTarget(all, i) ||
-      isLambdaParameter(all, i)
-    )
-      yield [token.text, token.start];
-    else if (token.depth === 0 && i === 0 && after === ':') yield [token.text, token.start];
+    if (token.kind === 'op') {
+      if (text === '[' || text === '(' || text === '{') brackets.push(text === '[' && isIndexed(all[i - 1]));
+      else if (text === ']' || text === ')' || text === '}') brackets.pop();
+      else if (text === ':' && depth === lambdaDepth) lambdaDepth = -1;
+      continue;
+    }
+    if (token.kind !== 'name') continue;
+    if (text === 'for') isLoop = true;
+    else if (text === 'in') isLoop = false;
+    else if (text === 'lambda') lambdaDepth = depth;
+    if (keywords.has(text) || before === '.') continue;
+    const isTarget = i < lastTarget && after !== '.' && after !== '(' && after !== '[' && brackets.at(-1) !== true;
+    const isParameter =
+      (word === 'def' && depth > 0 && before !== '=' && before !== ':') || (depth === lambdaDepth && before !== '=');
+    const isNamed = before === 'def' || before === 'as' || after === ':=' || (i === 0 && after === ':');
+    if (isTarget || isParameter || isNamed || isLoop) yield [text, token.start];
   }
 }
+
+const isIndexed = (before: Token | undefined): boolean =>
+  before !== undefined &&
+  ((before.kind === 'name' && !keywords.has(before.text)) || before.text === ')' || before.text === ']');
+
+const isAssignment = (token: Token): boolean =>
+  token.depth === 0 && token.kind === 'op' && /^(?:=|[-+*/%@&|^]=|\*\*=|\/\/=|<<=|>>=)$/.test(token.text);
 
 function* imported(all: readonly Token[], word: string): Generator<[string, number]> {
   const from = word === 'from' ? all.findIndex((token) => token.text === 'import') : 0;
@@ -136,37 +140,6 @@ function* imported(all: readonly Token[], word: string): Generator<[string, numb
     if (token.kind !== 'name' || token.text === 'as' || all[i - 1]?.text === '.' || all[i + 1]?.text === 'as') continue;
     yield [token.text, token.start];
   }
-}
-
-function isInsideIndex(all: readonly Token[], i: number): boolean {
-  const depth = all[i]!.depth;
-  if (depth === 0) return false;
-  for (let back = i - 1; back >= 0; back--)
-    if (all[back]!.depth < depth)
-      return (
-        all[back]!.text === '[' &&
-        all[back - 1] !== undefined &&
-        (all[back - 1]!.kind === 'name' || /[)\]]/.test(all[back - 1]!.text))
-      );
-  return false;
-}
-
-function isLoopTarget(all: readonly Token[], i: number): boolean {
-  for (let back = i - 1; back >= 0 && i - back < 40; back--) {
-    const text = all[back]!.text;
-    if (text === 'for') return true;
-    if (text === 'in' || (all[back]!.kind === 'op' && !/^[(),*[\]]$/.test(text))) return false;
-  }
-  return false;
-}
-
-function isLambdaParameter(all: readonly Token[], i: number): boolean {
-  for (let back = i - 1; back >= 0; back--) {
-    const text = all[back]!.text;
-    if (text === 'lambda') return true;
-    if (text === ':' || text === '(' || text === '[' || text === '{') return false;
-  }
-  return false;
 }
 
 function endsInExpression(lines: readonly LogicalLine[]): boolean {

@@ -16,18 +16,26 @@ const number = /(?:\d|\.\d)(?:[eE][+-]?\d|[\w.])*/y;
 const quote = /(?:[rR][bBfFtT]?|[bBfFtT][rR]?|[uU])?("""|'''|"|')/y;
 const operator = /\*\*=?|\/\/=?|<<=?|>>=?|->|:=|\.\.\.|[-+*/%@&|^<>=!]=|[-+*/%@&|^~<>()[\]{},:.;=!$?`\\]/y;
 
+/** Spare the patterns where the first character decides. */
+const mayOpenString = new Set('"\'rRbBfFtTuU');
+const notInName = new Set('0123456789()[]{},.:;=+-*/%<>&|^~!@$?`"\'\\');
+
 interface Cursor {
   text: string;
   at: number;
   line: number;
+  /** f-strings inside f-strings. */
+  nesting: number;
 }
+
+const maxNesting = 12;
 
 /**
  * Cuts Python source into tokens as far as names, strings, brackets and logical lines go. Never fails: what is
  * no Python becomes a `broken` token, and the interpreter's own parser has the last word.
  */
 export function pythonTokens(text: string): Token[] {
-  return scan({ text, at: 0, line: 1 }, false);
+  return scan({ text, at: 0, line: 1, nesting: 0 }, false);
 }
 
 /** With `inBraces` the scan ends at the closing brace of an f-string's field. */
@@ -64,17 +72,17 @@ function scan(cursor: Cursor, inBraces: boolean): Token[] {
       cursor.line++;
       continue;
     }
-    const opening = matchAt(quote, cursor);
+    const opening = mayOpenString.has(char) ? matchAt(quote, cursor) : null;
     if (opening) {
       tokens.push(scanString(cursor, opening, depth));
       continue;
     }
-    const found = matchAt(name, cursor);
+    const found = notInName.has(char) ? null : matchAt(name, cursor);
     if (found) {
       push('name', cursor.at + found[0].length);
       continue;
     }
-    const digits = matchAt(number, cursor);
+    const digits = (char >= '0' && char <= '9') || char === '.' ? matchAt(number, cursor) : null;
     if (digits) {
       push('number', cursor.at + digits[0].length);
       continue;
@@ -133,7 +141,11 @@ function scanString(cursor: Cursor, opening: RegExpExecArray, depth: number): To
 function scanField(cursor: Cursor, close: string, inner: Token[]): void {
   const { text } = cursor;
   cursor.at++;
-  inner.push(...scan(cursor, true));
+  // Deeper than anyone writes: what is inside is passed over, and the interpreter's parser refuses it.
+  if (cursor.nesting >= maxNesting) return;
+  cursor.nesting++;
+  for (const token of scan(cursor, true)) inner.push(token);
+  cursor.nesting--;
   if (text[cursor.at] === '!') while (cursor.at < text.length && !':}\n'.includes(text[cursor.at]!)) cursor.at++;
   if (text[cursor.at] === ':') {
     while (
@@ -156,7 +168,7 @@ function matchAt(pattern: RegExp, cursor: Cursor): RegExpExecArray | null {
 
 /** Where the next line starts; lines that a string runs across count as one. */
 export function nextLine(text: string, start: number): number {
-  const cursor: Cursor = { text, at: start, line: 1 };
+  const cursor: Cursor = { text, at: start, line: 1, nesting: 0 };
   while (cursor.at < text.length) {
     const char = text[cursor.at]!;
     if (char === '\n') return cursor.at + 1;

@@ -63,7 +63,8 @@ export async function runProgram(
   }
 }
 
-function endOf(error: unknown, limits: EngineLimits): { type: string; message: string } {
+/** What a program's author reads when its process did not answer. */
+export function endOf(error: unknown, limits: EngineLimits): { type: string; message: string } {
   if (error instanceof ProgramEnd) return error;
   if (!(error instanceof ChildKilled))
     return { type: 'RuntimeError', message: error instanceof Error ? error.message : String(error) };
@@ -78,9 +79,10 @@ function endOf(error: unknown, limits: EngineLimits): { type: string; message: s
       type: 'RuntimeError',
       message: `the interpreter cannot be started on ${process.platform}-${process.arch}. Run: oubliette doctor`,
     };
+  const nested = error.reason === 'crashed' ? ', or is nested too deeply' : '';
   return {
     type: 'MemoryError',
-    message: `the program needed more than ${limits.maxMemoryMb} MiB. Keep less in memory at once`,
+    message: `the program needed more than ${limits.maxMemoryMb} MiB${nested}. Keep less in memory at once`,
   };
 }
 
