@@ -42,8 +42,8 @@ export async function bench(): Promise<Row[]> {
       const sides = await interleave(rounds, {
         cold,
         other: dockerRun,
-        warm: warmed(server, spawn(false)),
-        granted: warmed(server, spawn(true)),
+        warm: warmed(spawn(false)),
+        granted: warmed(spawn(true)),
       });
       const against = { unit: 'ms', other: sides.other, otherName: 'docker run' };
       rows.push(
@@ -59,11 +59,11 @@ export async function bench(): Promise<Row[]> {
   }
 }
 
-/** Uses one slot to make the pool fill another, waits until that is ready, then measures. */
-function warmed(server: TestServer, spawn: () => Promise<number>): () => Promise<number> {
+/** Uses one slot to make the pool fill another, gives that the time of several cold starts, then measures. */
+function warmed(spawn: () => Promise<number>): () => Promise<number> {
   return async () => {
-    await spawn();
-    await new Promise((resolve) => setTimeout(resolve, 3000));
+    const before = await spawn();
+    await new Promise((resolve) => setTimeout(resolve, Math.max(2000, 4 * before)));
     return spawn();
   };
 }
