@@ -116,7 +116,7 @@ export interface SandboxDriver {
   logs(id: string, tail: number): Promise<string>;
   /** Makes the base image (or root file system) anew. */
   buildBase(signal?: AbortSignal): Promise<ImageBuild>;
-  /** Builds a project's image from a Dockerfile in a tar stream; bubblewrap answers not_supported. */
+  /** Builds a project's image from a tar stream with a Dockerfile; bubblewrap knows only FROM oubliette-base, COPY and ENV. */
   buildImage(tag: string, context: Readable, signal?: AbortSignal): Promise<ImageBuild>;
   /** True when this image can be used without building or pulling. */
   hasImage(image?: string): Promise<boolean>;

@@ -6,3 +6,4 @@ export { engineDriver } from './engine/engine.ts';
 export { openLink } from './supervisor-link.ts';
 export { openSandboxes, type Sandboxes, type SandboxesOptions } from './sandboxes.ts';
 export { sandboxUser, type SandboxUser } from './sandbox-user.ts';
+export { imageBuildTool } from './image-build-tool.ts';

@@ -41,14 +41,24 @@ export function openSandboxes({ folder, sockets = {} }: SandboxesOptions): Sandb
     byName: (name) => drivers.find((driver) => driver.name === name)!,
     probes: (fresh) => Promise.all(drivers.map((driver) => driver.probe(fresh))),
     async choose({ driver: wanted = 'auto', level, image }) {
-      // Only engines know images.
-      const candidates = drivers.filter(
-        ({ name }) => satisfies(name, wanted) && (image === undefined || name !== 'bubblewrap'),
+      const candidates = drivers.filter(({ name }) => satisfies(name, wanted));
+      const found = await Promise.all(
+        candidates.map(async (driver) => {
+          const probe = await driver.probe();
+          const hasImage =
+            image === undefined || (probe.available && (await driver.hasImage(image).catch(() => false)));
+          return { driver, probe, hasImage };
+        }),
       );
-      const found = await Promise.all(candidates.map(async (driver) => ({ driver, probe: await driver.probe() })));
-      const usable = found.filter(({ probe }) => probe.available && (level === 'basic' || probe.level === 'strict'));
+      const closed = found.filter(({ probe }) => probe.available && (level === 'basic' || probe.level === 'strict'));
+      // The base is made when it is needed; an image of someone's own is not.
+      const usable = closed.filter(({ hasImage }) => hasImage);
       const best = usable.find(({ probe }) => probe.level === 'strict') ?? usable[0];
       if (best) return best;
+      if (closed.length > 0)
+        throw fail('sandbox.unavailable', {
+          reason: `there is no image ${image}; build it with: oubliette project image`,
+        });
       const reasons = found.map(
         ({ probe }) =>
           `${probe.driver}: ${probe.available ? `lacks ${probe.missing.join(', ')}` : probe.notes.join(' ')}`,

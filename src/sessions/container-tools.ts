@@ -1,5 +1,5 @@
 import { argsOf, fail, insidePaths, type BuiltInBundle, type Call, type JsonSchema } from '../schema/index.ts';
-import type { ExecSpec, Sandboxes } from '../sandbox/index.ts';
+import { imageBuildTool, type ExecSpec, type Sandboxes } from '../sandbox/index.ts';
 import type { SessionPorts } from './ports.ts';
 import type { Sessions } from './sessions.ts';
 
@@ -108,7 +108,7 @@ async function exec(sessions: Sessions, ports: SessionPorts, given: ExecArgs, ca
   return sessions.utility.exec(project, given.workspace_id, spec);
 }
 
-/** image_rebuild. */
+/** image_rebuild and image_build. */
 export function imageTools(ports: SessionPorts, sandboxes: Pick<Sandboxes, 'choose'>): BuiltInBundle {
   return {
     slug: 'image',
@@ -132,6 +132,7 @@ export function imageTools(ports: SessionPorts, sandboxes: Pick<Sandboxes, 'choo
           return { image, duration_ms };
         },
       },
+      imageBuildTool(sandboxes, () => ports.settings().http.allowRemoteConfig),
     ],
   };
 }

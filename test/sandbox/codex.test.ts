@@ -14,7 +14,7 @@ import { hostAgent } from '../kit/agent-in-sandbox.ts';
 import { openTestDriver, testDrivers, type TestDriver } from '../kit/sandboxes.ts';
 import { scriptedModel } from '../kit/scripted-model.ts';
 
-const drivers = (await testDrivers()).filter((name) => name !== 'bubblewrap');
+const drivers = await testDrivers();
 const require = createRequire(import.meta.url);
 
 const config = `model = "scripted"
@@ -42,7 +42,7 @@ async function codexContext(): Promise<Readable> {
 }
 
 for (const name of drivers)
-  describe(`codex-acp in a ${name} container without a network`, () => {
+  describe(`codex-acp in a ${name} sandbox without a network`, () => {
     let kit: TestDriver;
     before(async () => {
       kit = await openTestDriver(name);

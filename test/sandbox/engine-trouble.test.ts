@@ -4,21 +4,12 @@ import { createServer, type Server } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test, type TestContext } from 'node:test';
-import { pack } from 'tar-stream';
-import { Readable } from 'node:stream';
 import { engineDriver, openSandboxes, type SandboxDriver } from '../../src/sandbox/index.ts';
 import { openTestDriver, testDrivers, type TestDriver } from '../kit/sandboxes.ts';
 
 const drivers = (await testDrivers()).filter((name) => name !== 'bubblewrap');
 const root = await mkdtemp(join(tmpdir(), 'oub-trouble-'));
 after(() => rm(root, { recursive: true, force: true }));
-
-function context(files: Record<string, string>): Readable {
-  const tar = pack();
-  for (const [name, text] of Object.entries(files)) tar.entry({ name }, text);
-  tar.finalize();
-  return Readable.from(tar);
-}
 
 for (const name of drivers)
   describe(`${name} in trouble`, () => {
@@ -30,42 +21,6 @@ for (const name of drivers)
       await driver.buildBase();
     });
     after(() => kit.close());
-
-    test('a project image is built from a Dockerfile on the base and used', async () => {
-      const dockerfile = 'FROM oubliette-base\nCOPY greeting /greeting\nENV COLOUR=blue\n';
-      const { image } = await driver.buildImage(
-        'oubliette-test:1',
-        context({ Dockerfile: dockerfile, greeting: 'hello' }),
-      );
-      assert.equal(await driver.hasImage(image), true);
-      const spec = await kit.spec({ image });
-      await driver.start(spec);
-      const { stdout } = await driver.exec(spec.id, {
-        command: ['/bin/sh', '-c', 'cat /greeting; echo $COLOUR; touch /x || echo closed'],
-        timeoutMs: 5000,
-        maxBytes: 1000,
-      });
-      assert.equal(stdout, 'helloblue\nclosed\n');
-      await driver.remove(spec.id);
-    });
-
-    test('a broken Dockerfile is refused with what the engine said', async () => {
-      await assert.rejects(
-        driver.buildImage('oubliette-broken:1', context({ Dockerfile: 'FROM oubliette-base\nFROMAGE blue\n' })),
-        { code: 'sandbox.failed', message: /FROMAGE/i },
-      );
-      await assert.rejects(
-        driver.buildImage('oubliette-broken:1', context({ Dockerfile: 'FROM oubliette-base\nCOPY missing /x\n' })),
-        { code: 'sandbox.failed', message: /missing/ },
-      );
-      await assert.rejects(driver.buildImage('oubliette-broken:1', context({ readme: 'no Dockerfile' })), {
-        code: 'sandbox.failed',
-      });
-      await assert.rejects(driver.buildImage('oubliette-broken:1', Readable.from([Buffer.from('this is no tar')])), {
-        code: 'sandbox.failed',
-      });
-      assert.equal(await driver.hasImage('oubliette-broken:1'), false);
-    });
 
     test('an engine that is restarted is spoken to again, without a new driver', async () => {
       const spec = await kit.spec();

@@ -20,6 +20,7 @@ import {
   type BoxFile,
 } from './box-files.ts';
 import { killedForMemory, removeGroups } from './cgroups.ts';
+import { bwrapImages } from './images.ts';
 import { probeBubblewrap, type Abilities } from './probe.ts';
 import { launch } from './launch.ts';
 
@@ -38,6 +39,7 @@ export function bubblewrapDriver(options: BubblewrapOptions): SandboxDriver {
   const { folder } = options;
   const boxes = join(folder, 'boxes');
   const bases = join(folder, 'base');
+  const images = bwrapImages(join(folder, 'images'));
   const channels = execChannels();
   const closing = new AbortController();
   const guard = diskGuard(options.diskPauseMs);
@@ -88,13 +90,21 @@ export function bubblewrapDriver(options: BubblewrapOptions): SandboxDriver {
       throw fail('sandbox.unavailable', {
         reason: `bubblewrap here lacks what level strict asks for: ${able.probe.missing.join(', ')}`,
       });
-    if (spec.image !== undefined)
-      throw fail('not_supported', { what: `Image ${spec.image} with bubblewrap, which has only the base,` });
+    const image = spec.image === undefined ? undefined : await images.find(spec.image);
+    if (spec.image !== undefined && !image)
+      throw fail('sandbox.unavailable', {
+        reason: `there is no image ${spec.image}; build it with: oubliette project image`,
+      });
     if (await readBox(boxes, spec.id))
       throw fail('sandbox.failed', { reason: `a sandbox ${spec.id} exists already` }, { retryable: false });
     await prepareFolders(spec);
-    const root = await baseFolder(await (plan ??= planBase()), bases);
-    const begun = await launch({ spec, root, able, folder: boxFolder(boxes, spec.id) });
+    const root = image?.root ?? (await baseFolder(await (plan ??= planBase()), bases));
+    const begun = await launch({
+      spec: { ...spec, env: { ...image?.env, ...spec.env } },
+      root,
+      able,
+      folder: boxFolder(boxes, spec.id),
+    });
     const box: BoxFile = {
       id: spec.id,
       labels: spec.labels,
@@ -182,8 +192,12 @@ export function bubblewrapDriver(options: BubblewrapOptions): SandboxDriver {
       await sweepBases(bases, new Set([root]));
       return { image: `base:${(await plan).id}`, duration_ms: Math.round(performance.now() - started) };
     },
-    buildImage: () => Promise.reject(fail('not_supported', { what: 'An image of its own with bubblewrap' })),
-    hasImage: (image) => Promise.resolve(image === undefined),
+    async buildImage(image, context) {
+      const started = performance.now();
+      await images.build(image, context, await baseFolder(await (plan ??= planBase()), bases));
+      return { image, duration_ms: Math.round(performance.now() - started) };
+    },
+    hasImage: async (image) => image === undefined || (await images.find(image)) !== undefined,
     async close() {
       closing.abort();
       guard.close();

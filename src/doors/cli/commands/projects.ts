@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import { Option } from 'commander';
 import type { Cli } from '../cli.ts';
 import { collect, define, group, type Setting } from '../define.ts';
@@ -84,6 +85,15 @@ export function addProjects(setting: Setting): void {
       if (answer.stderr && !cli.isJson) cli.note(harmless(answer.stderr.trimEnd()));
       cli.print(answer, () => harmless(answer.stdout));
       if (answer.exit_code !== 0) throw new Silent(1);
+    },
+  });
+  define(setting, project, {
+    usage: 'image <folder> <name>',
+    summary: 'build an image for projects from a folder with a Dockerfile',
+    examples: ['oubliette project image ./agents my-agents:1', 'oubliette project create coding --image my-agents:1'],
+    async run(cli, [folder, image]: [string, string]) {
+      const answer = await cli.call<{ image: string; duration_ms: number }>('image_build', { folder: resolve(folder), image });
+      cli.print(answer, () => `Built ${answer.image} in ${(answer.duration_ms / 1000).toFixed(1)} s.`);
     },
   });
   define(setting, project, {
