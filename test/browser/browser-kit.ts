@@ -42,6 +42,7 @@ export async function setting(options: Parameters<typeof testServer>[0] = {}): P
       const context = await browser.newContext({
         viewport: { width, height: 900 },
         colorScheme: theme,
+        reducedMotion: 'reduce',
         locale: language === 'de' ? 'de-DE' : 'en-GB',
         permissions: ['clipboard-read', 'clipboard-write'],
       });

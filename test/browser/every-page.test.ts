@@ -60,7 +60,7 @@ const overlays = (): [name: string, path: string, open: (page: Page) => Promise<
   ['dialog-secret', '/secrets', (page) => page.getByRole('button', { name: 'New secret' }).click()],
 ];
 
-describe('every page', () => {
+describe('every page', { concurrency: true }, () => {
   for (const theme of ['light', 'dark'] as const)
     test(`has nothing that axe objects to and is drawn at three widths in the ${theme} theme`, async () => {
       const folder = await screenshotFolder();

@@ -9,6 +9,7 @@ import { CopyButton } from '../parts/copy.tsx';
 import { Dialog } from '../parts/dialog.tsx';
 import { SearchField, SelectField, TextField } from '../parts/fields.tsx';
 import { Icon } from '../parts/icon.tsx';
+import { LoadMore } from '../parts/load-more.tsx';
 import { Card, Empty, Note, Page, Skeleton, Trouble } from '../parts/page.tsx';
 import { When } from '../parts/when.tsx';
 import { t } from '../texts/index.ts';
@@ -69,13 +70,7 @@ export function TokensPage() {
             <TokenRow key={token.id} token={token} onRevoke={() => setRevoking(token)} />
           ))}
         </ul>
-        {list.hasNextPage ? (
-          <div className="card-foot">
-            <button className="button compact" onClick={() => void list.fetchNextPage()}>
-              {t('common.loadMore')}
-            </button>
-          </div>
-        ) : null}
+        <LoadMore pages={list} />
       </Card>
       {isMaking ? <TokenDialog onClose={() => setMaking(false)} /> : null}
       {revoking ? (

@@ -58,44 +58,31 @@ type Common = {
   value: string;
 };
 
-export function TextField({
-  label,
-  hint,
-  problem,
-  onText,
-  className,
-  ...rest
-}: Common & Omit<InputHTMLAttributes<HTMLInputElement>, 'value'>) {
-  return (
-    <Field label={label} hint={hint} problem={problem} isRequired={rest.required}>
-      {(control) => (
-        <input
-          {...rest}
-          {...control}
-          className={`input ${className ?? ''}`}
-          onChange={(event) => onText(event.target.value)}
-        />
-      )}
-    </Field>
-  );
-}
+type Text<Element> = Common & Omit<InputHTMLAttributes<Element> & TextareaHTMLAttributes<Element>, 'value'>;
 
-export function AreaField({
+export const TextField = (props: Text<HTMLInputElement>) => <TypedField as="input" {...props} />;
+export const AreaField = (props: Text<HTMLTextAreaElement>) => <TypedField as="textarea" {...props} />;
+
+type Typed = Text<HTMLInputElement> | Text<HTMLTextAreaElement>;
+
+function TypedField({
+  as: Control,
   label,
   hint,
   problem,
   onText,
   className,
   ...rest
-}: Common & Omit<TextareaHTMLAttributes<HTMLTextAreaElement>, 'value'>) {
+}: Typed & { as: 'input' | 'textarea' }) {
+  const given = rest as object;
   return (
     <Field label={label} hint={hint} problem={problem} isRequired={rest.required}>
       {(control) => (
-        <textarea
-          {...rest}
+        <Control
+          {...given}
           {...control}
-          className={`textarea ${className ?? ''}`}
-          onChange={(event) => onText(event.target.value)}
+          className={`${Control} ${className ?? ''}`}
+          onChange={(event: { target: { value: string } }) => onText(event.target.value)}
         />
       )}
     </Field>

@@ -5,6 +5,7 @@ import { allProjects } from '../../api/queries.ts';
 import type { Session } from '../../api/shapes.ts';
 import { SearchField } from '../../parts/fields.tsx';
 import { count, money } from '../../parts/numbers.ts';
+import { LoadMore } from '../../parts/load-more.tsx';
 import { Card, Empty, Page, Skeleton, Trouble } from '../../parts/page.tsx';
 import { StatusBadge } from '../../parts/status-badge.tsx';
 import { When } from '../../parts/when.tsx';
@@ -134,13 +135,7 @@ export function SessionListPage() {
             </table>
           </div>
         ) : null}
-        {list.hasNextPage ? (
-          <div className="card-foot">
-            <button className="button compact" onClick={() => void list.fetchNextPage()}>
-              {t('common.loadMore')}
-            </button>
-          </div>
-        ) : null}
+        <LoadMore pages={list} />
       </Card>
     </Page>
   );

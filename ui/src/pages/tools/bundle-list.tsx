@@ -5,6 +5,7 @@ import { bundlesPaged, toolSearch } from '../../api/queries.ts';
 import type { Bundle } from '../../api/shapes.ts';
 import { SearchField, Switch } from '../../parts/fields.tsx';
 import { Icon } from '../../parts/icon.tsx';
+import { LoadMore } from '../../parts/load-more.tsx';
 import { Card, Empty, Page, Skeleton, Trouble } from '../../parts/page.tsx';
 import { When } from '../../parts/when.tsx';
 import { t, tn } from '../../texts/index.ts';
@@ -79,17 +80,7 @@ function Bundles({ onNew }: { onNew(): void }) {
       </Card>
       <Card title={t('bundle.provided')} isPlain>
         <BundleRows bundles={rest} />
-        {list.hasNextPage ? (
-          <div className="card-foot">
-            <button
-              className="button compact"
-              onClick={() => void list.fetchNextPage()}
-              disabled={list.isFetchingNextPage}
-            >
-              {t('common.loadMore')}
-            </button>
-          </div>
-        ) : null}
+        <LoadMore pages={list} />
       </Card>
     </>
   );
@@ -143,17 +134,7 @@ function FoundTools({ text }: { text: string }) {
         </Empty>
       ) : null}
       <ToolRows tools={tools} showBundle />
-      {found.hasNextPage ? (
-        <div className="card-foot">
-          <button
-            className="button compact"
-            onClick={() => void found.fetchNextPage()}
-            disabled={found.isFetchingNextPage}
-          >
-            {t('common.loadMore')}
-          </button>
-        </div>
-      ) : null}
+      <LoadMore pages={found} />
     </Card>
   );
 }

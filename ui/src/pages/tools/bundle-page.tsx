@@ -6,6 +6,7 @@ import type { Bundle } from '../../api/shapes.ts';
 import { SearchField, Switch } from '../../parts/fields.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { Menu } from '../../parts/menu.tsx';
+import { LoadMore } from '../../parts/load-more.tsx';
 import { Card, Empty, Note, Page, Skeleton, Trouble } from '../../parts/page.tsx';
 import { toastError } from '../../parts/toasts.tsx';
 import { t } from '../../texts/index.ts';
@@ -143,17 +144,7 @@ function Tools({ bundle }: { bundle: Bundle }) {
         </Empty>
       ) : null}
       <ToolRows tools={tools} isBundleOn={bundle.isEnabled} />
-      {current.hasNextPage ? (
-        <div className="card-foot">
-          <button
-            className="button compact"
-            onClick={() => void current.fetchNextPage()}
-            disabled={current.isFetchingNextPage}
-          >
-            {t('common.loadMore')}
-          </button>
-        </div>
-      ) : null}
+      <LoadMore pages={current} />
     </Card>
   );
 }
