@@ -44,7 +44,7 @@ function wordTool(slug: string, displayName: string, kind: string, words: readon
   return {
     slug,
     displayName,
-    description: `Answers a ${kind} word chosen by a hash of the text: the same text always gives the same word.`,
+    description: `Answers ${article(kind)} word chosen by a hash of the text: the same text always gives the same word.`,
     tags: ['demo'],
     level: 'read',
     isPublic: true,
@@ -55,7 +55,7 @@ function wordTool(slug: string, displayName: string, kind: string, words: readon
       additionalProperties: false,
     },
     outputSchema: { type: 'string', enum: [...words] },
-    returns: `A ${kind} word, such as "${words[0]}".`,
+    returns: `A${article(kind).slice(1)} word, such as "${words[0]}".`,
     example: `demo.${slug}(text="hello")`,
     run: ({ text }: { text: string }) => pick(text, words),
   };
@@ -65,3 +65,5 @@ function pick(text: string, words: readonly string[]): string {
   const number = createHash('sha256').update(text).digest().readUInt32BE(0);
   return words[number % words.length] as string;
 }
+
+const article = (kind: string): string => (/^[aeiou]/.test(kind) ? `an ${kind}` : `a ${kind}`);

@@ -1,0 +1,88 @@
+import { timingSafeEqual } from 'node:crypto';
+import { join } from 'node:path';
+import { pageTokens } from '../catalog/index.ts';
+import { logFeed, mcpDoor } from '../doors/mcp/index.ts';
+import {
+  type Authenticate,
+  bearerOf,
+  blobRoutes,
+  eventStreamRoutes,
+  httpServer,
+  restRoutes,
+  workspaceDiffRoutes,
+  workspaceFileRoutes,
+} from '../doors/rest/index.ts';
+import { cookieOf, webActor, webRoutes } from '../doors/web/index.ts';
+import { webAppFolder } from '../entry.ts';
+import { lists } from '../gate/index.ts';
+import { replaceFile } from '../store/index.ts';
+import type { Agents } from './agents.ts';
+import { version, type Ground } from './ground.ts';
+import type { Tools } from './tools.ts';
+
+/** The ways in over HTTP. `publicUrl` is known once the server listens. */
+export async function openDoors(ground: Ground, agents: Agents, tools: Tools, publicUrl: () => string) {
+  const { home, keyFor, settings, observe, auth, browsers, hide, blobs } = ground;
+  const { log, present, questions, places, agentSessions } = agents;
+  const { servers, catalog, search, views, gate, changes, bundlesAsFiles, ownBundles, isIndexed } = tools;
+  const cookieName = `oubliette_${keyFor('web cookie').toString('hex', 0, 4)}`;
+
+  // Whoever can read the home is on this machine: the command line, which may change what runs here.
+  const cliProof = keyFor('cli').toString('hex');
+  await replaceFile(join(home.run, 'cli.proof'), cliProof);
+  const isCli = ({ headers }: Parameters<Authenticate>[0]): boolean => isSame(headers['x-oubliette-cli'], cliProof);
+  const authenticate: Authenticate = (request) => {
+    const bearer = bearerOf(request);
+    const cookie = bearer === undefined ? cookieOf(request, cookieName) : undefined;
+    return cookie ? webActor(request, cookie, browsers) : auth.authenticate(bearer, isCli(request) ? 'cli' : 'rest');
+  };
+  const app = await httpServer({ settings, version, log: observe.log, redact: (text) => hide.text(text) });
+  restRoutes(app, {
+    authenticate,
+    gate,
+    catalogGate: changes,
+    exchange: bundlesAsFiles,
+    lists: lists(catalog, views, pageTokens(keyFor('page tokens')), (text, options) => search.query(text, options)),
+    observe,
+    notReadyBecause: () => (isIndexed() ? [] : ['the search index is being built']),
+  });
+  eventStreamRoutes(app, {
+    authenticate,
+    sessions: agentSessions,
+    log,
+    asks: questions,
+    presence: present,
+    tokens: auth,
+  });
+  workspaceFileRoutes(app, authenticate, places);
+  workspaceDiffRoutes(app, authenticate, places);
+  blobRoutes(app, authenticate, blobs);
+  await webRoutes(app, {
+    authenticate,
+    signIns: browsers,
+    tokens: auth,
+    cookieName,
+    folder: webAppFolder(),
+    version,
+    publicUrl,
+    topics: {
+      catalog: (listener) => catalog.onChange(listener),
+      sessions: (listener) => agentSessions.onStatus(listener),
+    },
+  });
+  await mcpDoor(app, {
+    gate,
+    authenticate: (request) => auth.authenticate(bearerOf(request), 'mcp'),
+    servers,
+    ownBundles,
+    version,
+    log: observe.log,
+    feed: logFeed({ sessions: agentSessions, log, presence: present }),
+  });
+  return app;
+}
+
+function isSame(given: string | string[] | undefined, wanted: string): boolean {
+  const bytes = Buffer.from(typeof given === 'string' ? given : '');
+  return bytes.length === wanted.length && timingSafeEqual(bytes, Buffer.from(wanted));
+}

@@ -1,0 +1,90 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { ensureAdminToken, signIns, tokens } from '../auth/index.ts';
+import { openConfig } from '../config/index.ts';
+import { packageRoot } from '../entry.ts';
+import { openObserver } from '../observe/index.ts';
+import { dialler } from '../sources/http/index.ts';
+import {
+  Database,
+  homeKeys,
+  openBlobs,
+  openHome,
+  redactor,
+  sqliteSecrets,
+  sqliteSignIns,
+  sqliteTokens,
+} from '../store/index.ts';
+import type { Closers } from './closers.ts';
+
+export interface ServerOptions {
+  home: string;
+  port: number;
+  host: string;
+  logLevel?: string;
+  packs?: boolean;
+  /** Engine sockets instead of the usual places. */
+  engines?: { docker?: string[]; podman?: string[] };
+}
+
+export type Ground = Awaited<ReturnType<typeof openGround>>;
+
+export const { version } = JSON.parse(readFileSync(join(packageRoot, 'package.json'), 'utf8')) as { version: string };
+
+/** What everything stands on: the home, its database, configuration, records, tokens, secrets, the way out. */
+export async function openGround(options: ServerOptions, closers: Closers) {
+  const home = await openHome(options.home);
+  const db = new Database(home.stateDb);
+  closers.push(() => db.close());
+  const keyFor = await homeKeys(home.root);
+  const config = await openConfig(home);
+  closers.push(() => config.close());
+  const settings = () => config.current();
+  const observe = await openObserver({ home, db, config, key: keyFor('audit'), level: options.logLevel });
+  closers.push(() => observe.close());
+  config.onReport(({ ok, errors }) => {
+    if (ok) observe.log.info({ span: 'config.reload', status: 'ok' }, 'the configuration is in order again');
+    else
+      observe.log.error(
+        { span: 'config.reload', status: 'error', errors },
+        `the old settings keep serving: ${errors.join('; ')}`,
+      );
+  });
+
+  const tokenStore = await sqliteTokens(db);
+  const adminToken = await ensureAdminToken(home.adminToken, tokenStore);
+  const auth = tokens(tokenStore);
+  const browsers = signIns(await sqliteSignIns(db), auth);
+
+  const secrets = await sqliteSecrets(db, join(home.root, 'secret.key'));
+  const hide = redactor(secrets);
+  observe.setRedactor((line) => hide.text(line));
+  const blobs = await openBlobs(db, home.blobs);
+  const keepBlob = async (
+    owner: string,
+    bytes: Uint8Array,
+    mime: string,
+  ): Promise<{ blob_id: string; size: number }> => {
+    const { id, size } = await blobs.put(owner, Readable.from([bytes]), { maxBytes: bytes.length, mime });
+    return { blob_id: id, size };
+  };
+  const net = dialler({ settings });
+  closers.push(() => net.close());
+  return {
+    home,
+    db,
+    keyFor,
+    config,
+    settings,
+    observe,
+    adminToken,
+    auth,
+    browsers,
+    secrets,
+    hide,
+    blobs,
+    keepBlob,
+    net,
+  };
+}
