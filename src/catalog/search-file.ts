@@ -1,4 +1,4 @@
-import { rmSync } from 'node:fs';
+import { chmodSync, rmSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { crc32 } from 'node:zlib';
 import type { SearchDoc } from './search.ts';
@@ -32,6 +32,7 @@ export class SearchFile {
       let db: DatabaseSync | undefined;
       try {
         db = new DatabaseSync(path, { timeout: 10_000 });
+        chmodSync(path, 0o600);
         db.exec(`PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;
           CREATE TABLE IF NOT EXISTS parts (name TEXT PRIMARY KEY, crc INTEGER NOT NULL, data BLOB NOT NULL) STRICT;
           CREATE TABLE IF NOT EXISTS changes (seq INTEGER PRIMARY KEY, id TEXT NOT NULL, doc TEXT) STRICT;`);

@@ -80,8 +80,8 @@ export async function openObserver({ home, db, config, key, level = 'info' }: Ob
 
 /** One line per call, named as programs name it (`demo.foo`); what is asked over and over is told at debug. */
 function logCall(log: Observer['log'], record: CallRecord): void {
-  // The tools of `ot` log spans of their own, with what was asked.
-  if (record.bundleSlug === 'ot') return;
+  // The tools of `ot` log spans of their own, with what was asked, when they run.
+  if (record.bundleSlug === 'ot' && record.isDispatched) return;
   const isPoll = record.level === 'read' && /^session_events$|_list$/.test(record.name);
   const { requestId, parent, name: tool, door, tokenId, projectId, sessionId, outcome } = record;
   const status = outcome === 'ok' ? 'ok' : 'error';
