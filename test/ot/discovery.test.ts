@@ -1,5 +1,6 @@
 import { after, before, test } from 'node:test';
 import assert from 'node:assert/strict';
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { parse } from 'yaml';
 import { otServer, type OtServer } from './bench-server.ts';
 
@@ -239,4 +240,13 @@ test('a token sees only what it reaches', async () => {
   assert.deepEqual(parse(await server.run('ot.packs(info="list")', token)), ['demo', 'ot']);
   assert.ok(!(await server.run('ot.tools(info="list")', token)).includes('ot.reload'));
   assert.match(await server.failure('brave.search(query="x")', token), /there is no pack 'brave'/);
+});
+
+test('a model that calls them over MCP reads YAML', async () => {
+  const client = new Client({ name: 'test', version: '1' });
+  const requestInit = { headers: { authorization: `Bearer ${server.token}` } };
+  await client.connect(new StreamableHTTPClientTransport(new URL(`${server.url}/mcp/b/ot`), { requestInit }));
+  const { content } = await client.callTool({ name: 'packs', arguments: { pattern: 'brave' } });
+  assert.equal((content as { text: string }[])[0]?.text, '- {name: brave, source: local, tool_count: 2}');
+  await client.close();
 });

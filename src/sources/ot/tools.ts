@@ -13,7 +13,7 @@ import { help, type HelpDeps } from './help.ts';
 import { notify, type NotifyDeps } from './notify.ts';
 import { queryResult, type ResultQuery } from './result-query.ts';
 import { stats, type StatsArgs, type StatsDeps } from './stats.ts';
-import { yamlFlow } from './yaml-flow.ts';
+import { longYamlFlow } from './yaml-flow.ts';
 
 export interface OtDeps extends HelpDeps, HealthDeps, NotifyDeps, StatsDeps {
   results: ResultStore;
@@ -60,7 +60,7 @@ export function otTools(deps: OtDeps): BuiltInBundle {
             .map((name) => [name, args[name]]),
         );
         return observe.span(`ot.${slug}`, { ...fields, requestId: call.requestId }, async () =>
-          asResult(await run(args, call)),
+          asResult(await run(args, call), call),
         );
       },
     };
@@ -239,7 +239,10 @@ export function otTools(deps: OtDeps): BuiltInBundle {
   };
 }
 
-/** Programs get the value; whoever reads it as text gets YAML. */
-function asResult(value: unknown): ToolResult {
-  return toolResult({ value, content: [{ type: 'text', text: typeof value === 'string' ? value : yamlFlow(value) }] });
+/** Programs and REST take the value; a model that called the tool itself reads YAML. */
+async function asResult(value: unknown, call: Call): Promise<ToolResult> {
+  const isForModel = call.parent === undefined && (call.actor.door === 'mcp' || call.actor.door === 'socket');
+  if (!isForModel) return toolResult({ value });
+  const text = typeof value === 'string' ? value : await longYamlFlow(value);
+  return toolResult({ value, content: [{ type: 'text', text }] });
 }

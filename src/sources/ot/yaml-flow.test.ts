@@ -2,7 +2,7 @@ import { test } from 'node:test';
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { parse } from 'yaml';
-import { yamlFlow } from './yaml-flow.ts';
+import { longYamlFlow, yamlFlow } from './yaml-flow.ts';
 
 test('a map of scalars is one flow map', () => {
   assert.equal(
@@ -20,6 +20,12 @@ test('a list of maps is a block sequence of flow items', () => {
     ]),
     '- {name: a, description: x}\n- {name: b, args: ["p: q"]}',
   );
+});
+
+test('a long list reads the same as a short one', async () => {
+  const many = Array.from({ length: 130 }, (_, i) => ({ name: `n${i}`, args: ['a: b'] }));
+  assert.equal(await longYamlFlow(many), yamlFlow(many));
+  assert.equal(await longYamlFlow([{ a: 1 }]), '- {a: 1}');
 });
 
 test('a list of strings is one flow list', () => {

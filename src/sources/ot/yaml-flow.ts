@@ -1,8 +1,10 @@
+import { setImmediate as turn } from 'node:timers/promises';
 import { Document, isMap, isScalar, isSeq, parse, Scalar, type Node, type YAMLMap, type YAMLSeq } from 'yaml';
 
 /** Keys whose values look like numbers but never are. */
 const alwaysQuoted = new Set(['version', 'python', 'node']);
 const maxFlowLevels = 2;
+const pieceLength = 50;
 
 /**
  * YAML for models and people: a map of scalars in flow style, a list of maps as block sequence of flow items, a map
@@ -15,6 +17,22 @@ export function yamlFlow(value: unknown): string {
   const root = document.contents as Node | null;
   if (root) style(root, true);
   return document.toString({ lineWidth: 0, flowCollectionPadding: false, nullStr: 'null' }).replace(/\n$/, '');
+}
+
+/** As yamlFlow, for answers of any length: long lists of maps are written in pieces, with turns for others in between. */
+export async function longYamlFlow(value: unknown): Promise<string> {
+  if (
+    !Array.isArray(value) ||
+    value.length <= pieceLength ||
+    value.some((item) => typeof item !== 'object' || item === null)
+  )
+    return yamlFlow(value);
+  const pieces: string[] = [];
+  for (let at = 0; at < value.length; at += pieceLength) {
+    pieces.push(yamlFlow(value.slice(at, at + pieceLength)));
+    await turn();
+  }
+  return pieces.join('\n');
 }
 
 function style(node: Node, isTop: boolean): void {

@@ -1,13 +1,13 @@
 import type { ProgramOutcome } from '../../code/index.ts';
-import { yamlFlow } from '../ot/yaml-flow.ts';
+import { longYamlFlow } from '../ot/yaml-flow.ts';
 
 type Finished = Extract<ProgramOutcome, { ok: true }>;
 
 const noValue = 'Code executed successfully (no return value)';
 
 /** The text of a finished program: what it printed, then its value. */
-export function answerText(outcome: Finished, introspection: ReadonlySet<string>): string {
-  return withPrinted(outcome.printed, valueText(outcome, introspection));
+export async function answerText(outcome: Finished, introspection: ReadonlySet<string>): Promise<string> {
+  return withPrinted(outcome.printed, await valueText(outcome, introspection));
 }
 
 /** Printed text stands before the answer, on lines of its own. */
@@ -16,11 +16,11 @@ export function withPrinted(printed: string, text: string): string {
   return printed.endsWith('\n') ? printed + text : `${printed}\n${text}`;
 }
 
-function valueText({ hasValue, json, format }: Finished, introspection: ReadonlySet<string>): string {
+async function valueText({ hasValue, json, format }: Finished, introspection: ReadonlySet<string>): Promise<string> {
   if (!hasValue) return noValue;
   if (format === 'json') return json;
-  if (format === 'yaml') return yamlFlow(JSON.parse(json));
+  if (format === 'yaml') return longYamlFlow(JSON.parse(json));
   if (json === 'null') return 'None';
   if (json.startsWith('"')) return JSON.parse(json) as string;
-  return introspection.has(json) ? yamlFlow(JSON.parse(json)) : json;
+  return introspection.has(json) ? longYamlFlow(JSON.parse(json)) : json;
 }

@@ -76,7 +76,7 @@ async function run(deps: RunDeps, code: string, call: Call): Promise<ToolResult>
     const text = Buffer.concat([Buffer.from(withPrinted(outcome.printed, '')), outcome.large.text]);
     return kept(await keepText(deps, actor, text, outcome.large.shape), meta);
   }
-  const text = answerText(outcome, notes.introspection);
+  const text = await answerText(outcome, notes.introspection);
   if (Buffer.byteLength(text) > inlineBytes && !notes.fromStore.has(outcome.json))
     return kept(await keepText(deps, actor, text, `text of ${text.length} characters`), meta);
   return toolResult({ value: text, content: [{ type: 'text', text }], ...meta });
