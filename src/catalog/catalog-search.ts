@@ -1,8 +1,11 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Bundle } from '../schema/index.ts';
 import type { Catalog, CatalogChange } from './catalog.ts';
 import { openSearchIndex } from './search-index.ts';
 import type { RankedHit, SearchDoc, SearchHit, SearchIndex, SearchOptions } from './search.ts';
 import type { ToolSummary } from './tool-summary.ts';
+
+const loadAtOnce = 50;
 
 /** What a catalog offers to those who look for tools. */
 export interface CatalogSearch {
@@ -97,9 +100,15 @@ class FollowingSearch implements CatalogSearch {
     }
   }
 
+  /** A few at a time: reading a tool is quick, reading thousands would hold up everything else. */
   async #load(ids: readonly string[]): Promise<SearchDoc[]> {
-    const docs = await Promise.all(ids.map((id) => this.#doc(id)));
-    return docs.filter((doc) => doc !== undefined);
+    const docs: SearchDoc[] = [];
+    for (let from = 0; from < ids.length; from += loadAtOnce) {
+      if (from > 0) await nextTurn();
+      const some = await Promise.all(ids.slice(from, from + loadAtOnce).map((id) => this.#doc(id)));
+      for (const doc of some) if (doc) docs.push(doc);
+    }
+    return docs;
   }
 
   async #doc(id: string): Promise<SearchDoc | undefined> {
