@@ -1,5 +1,5 @@
 import { randomInt } from 'node:crypto';
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -25,6 +25,8 @@ interface Work {
 export async function chaos(rounds: number): Promise<Tally> {
   const home = await mkdtemp(join(tmpdir(), 'oub-chaos-'));
   const tally: Tally = { counted: { kills: 0, turns: 0, answers: 0, events: 0 }, violations: [] };
+  // A loaded machine can take longer to start a server than agents wait for one by default.
+  await writeFile(join(home, 'config.yaml'), `limits: { reconnectGraceMs: ${patienceMs} }\n`);
   let server = await startTestServer({ home });
   try {
     const project = await call(server, 'project_create', { name: 'chaos' });
@@ -33,10 +35,15 @@ export async function chaos(rounds: number): Promise<Tally> {
       const { session_id } = await call(server, 'session_spawn', { project_id: project.id, ...message(0, 0) });
       works.push({ id: session_id, turns: 1, seen: [], answered: new Map() });
     }
+    // An agent waits three seconds for the tools of its caller, then begins without them: all must know them once.
+    await finish(server, works, tally);
     for (let round = 0; round < rounds; round++) {
       const isOver = { now: false };
       const working = Promise.all(works.map((work) => serve(() => server, work, round, isOver, tally)));
-      await sleep(randomInt(20, 900));
+      // Counted in events, not in time: a slow machine must be in the middle of a turn too. At times it is killed at once.
+      const enough = tally.counted['events']! + randomInt(0, 30);
+      for (const giveUpAt = Date.now() + 8000; tally.counted['events']! < enough && Date.now() < giveUpAt; ) await sleep(5);
+      await sleep(randomInt(0, 30));
       await server.kill();
       tally.counted['kills']!++;
       isOver.now = true;
