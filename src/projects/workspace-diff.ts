@@ -97,10 +97,12 @@ type Seen = { name: string; sha256: string; bytes: Buffer | undefined };
 async function* filesOf(root: string): AsyncGenerator<Seen | 'too many'> {
   const folder = await openFolderAt(root);
   let count = 0;
+  let bytes = 0;
   try {
     for await (const { name, path, info } of entriesBelow(folder, (each) => !skipped.has(each))) {
       if (!info.isFile()) continue;
-      if (++count > maxFiles) return yield 'too many';
+      bytes += Math.min(info.size, maxFileBytes);
+      if (++count > maxFiles || bytes > maxKeptBytes) return yield 'too many';
       const seen = await look(name, path);
       if (seen) yield seen;
     }

@@ -55,7 +55,9 @@ export async function findTarget(ports: SessionPorts, actor: Actor, args: Messag
   const project = actor.kind === 'session' ? await ownProject(ports, actor, args.project_id) : await ports.projects.get(actor, args.project_id);
   const parent = actor.sessionId === undefined ? undefined : await ports.tables.get(actor.sessionId);
   const workspace = await findWorkspace(ports, actor, project, args);
-  const found = isSpawn ? undefined : await latestSession(ports, actor, workspace.id, parent, args);
+  const found = isSpawn
+    ? undefined
+    : await ports.tables.latest({ workspace_id: workspace.id, owner: actor.principal, parent_id: parent?.id ?? null, ...(args.agent !== undefined && { agent: args.agent }) });
   const root = parent && (await ports.projects.load((await ports.tables.get(parent.root_id))?.project_id ?? ''));
   return { project, workspace, ...(found && { session: found }), ...(parent && { parent }), limits: treeLimits(root, project) };
 }
@@ -87,14 +89,6 @@ async function findWorkspace(ports: SessionPorts, actor: Actor, project: Project
   }
   if (args.create_workspace) return ports.projects.createWorkspace(actor, project.id, more);
   return { id: project.default_workspace_id, project_id: project.id };
-}
-
-/** The newest session of this owner in the workspace that a message can go on with. */
-async function latestSession(ports: SessionPorts, actor: Actor, workspaceId: string, parent: SessionRow | undefined, args: MessageArgs): Promise<SessionRow | undefined> {
-  const rows = (await ports.tables.list({ workspace_id: workspaceId })).filter(
-    (row) => row.parent_id === (parent?.id ?? null) && row.owner === actor.principal && row.status !== 'failed' && (args.agent === undefined || args.agent === row.agent),
-  );
-  return rows.findLast((row) => isLive(row)) ?? rows.at(-1);
 }
 
 export const isLive = (row: SessionRow): boolean => row.status === 'starting' || row.status === 'running' || row.status === 'idle';

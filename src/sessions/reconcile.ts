@@ -49,9 +49,8 @@ async function removeStrayBoxes(ports: SessionPorts, ourPlaces: () => string[]):
 }
 
 async function removeStrayPlaces(ports: SessionPorts, ourPlaces: () => string[]): Promise<void> {
-  const kept = new Set((await ports.tables.list({})).map((row) => row.place));
   for (const name of await listPlaces(ports.runFolder)) {
-    if (kept.has(name) || ourPlaces().includes(name)) continue;
+    if (ourPlaces().includes(name) || (await ports.tables.hasPlace(name))) continue;
     const folder = placeAt(ports.runFolder, name).mcp.slice(0, -2);
     const info = await stat(folder).catch(() => undefined);
     // A place is made a moment before its session is stored.

@@ -30,7 +30,7 @@ export function sessionTools(sessions: Sessions, ports: SessionPorts): BuiltInBu
         example: 'session.list(status="idle")',
         run: async ({ page_token, ...filter }: { project_id?: string; status?: string; page_token?: string }, call) => {
           const before = page_token === undefined ? undefined : fromToken(page_token);
-          const rows = (await sessions.list(call.actor, filter)).filter((row) => before === undefined || row.id < before);
+          const rows = await sessions.list(call.actor, filter, { limit: pageSize + 1, ...(before !== undefined && { before }) });
           const page = rows.slice(0, pageSize);
           return {
             sessions: await Promise.all(page.map((row) => sessionView(ports, row, call.actor))),

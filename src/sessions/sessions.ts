@@ -38,8 +38,8 @@ export interface Sessions {
   message(actor: Actor, args: MessageArgs): Promise<MessageAnswer>;
   spawn(actor: Actor, args: MessageArgs): Promise<MessageAnswer>;
   get(actor: Actor, sessionId: string): Promise<SessionRow>;
-  /** Newest first. */
-  list(actor: Actor, filter: { project_id?: string; status?: string }): Promise<SessionRow[]>;
+  /** Newest first, older than `before`, at most `limit`. */
+  list(actor: Actor, filter: { project_id?: string; status?: string }, page?: { before?: string; limit: number }): Promise<SessionRow[]>;
   events(actor: Actor, sessionId: string, after: number, max: number): Promise<EventsAnswer>;
   cancel(actor: Actor, sessionId: string): Promise<SessionStatus>;
   answer(actor: Actor, sessionId: string, requestId: string, choice: string): Promise<void>;
@@ -225,11 +225,16 @@ export function sessions(ports: SessionPorts): Sessions {
     message: (actor, args) => accept(actor, args, false),
     spawn: (actor, args) => accept(actor, args, true),
     get: (actor, sessionId) => visible(ports, actor, sessionId),
-    async list(actor, filter) {
+    async list(actor, filter, { before, limit } = { limit: 100 }) {
       if (filter.project_id !== undefined && actor.kind !== 'session') await ports.projects.get(actor, filter.project_id);
-      const rows: SessionRow[] = [];
-      for (const row of await ports.tables.list(filter)) if (await isVisible(ports, actor, row)) rows.push(row);
-      return rows.reverse();
+      const found: SessionRow[] = [];
+      for (let after = before; found.length < limit; ) {
+        const rows = await ports.tables.page(filter, after, limit);
+        for (const row of rows) if (found.length < limit && (await isVisible(ports, actor, row))) found.push(row);
+        if (rows.length < limit) break;
+        after = rows.at(-1)!.id;
+      }
+      return found;
     },
     events,
     async cancel(actor, sessionId) {

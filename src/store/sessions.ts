@@ -72,6 +72,7 @@ const steps = [
    CREATE INDEX sessions_workspace ON sessions (workspace_id, status);
    CREATE INDEX sessions_root ON sessions (root_id);
    CREATE INDEX sessions_parent ON sessions (parent_id);
+   CREATE INDEX sessions_place ON sessions (place) WHERE place IS NOT NULL;
    CREATE TABLE messages (id TEXT PRIMARY KEY, session_id TEXT NOT NULL, turn INTEGER NOT NULL, text TEXT NOT NULL,
      attachments TEXT NOT NULL, state TEXT NOT NULL) STRICT;
    CREATE INDEX messages_session ON messages (session_id, state, turn);
@@ -95,6 +96,11 @@ export interface SessionFilter {
 export interface SessionTables {
   get(id: string): Promise<SessionRow | undefined>;
   list(filter: SessionFilter): Promise<SessionRow[]>;
+  /** Newest first, older than `before`. */
+  page(filter: SessionFilter, before: string | undefined, limit: number): Promise<SessionRow[]>;
+  /** The session a message can go on with: a live one first, then the newest; never a failed one. */
+  latest(of: { workspace_id: string; owner: string; parent_id: string | null; agent?: string }): Promise<SessionRow | undefined>;
+  hasPlace(place: string): Promise<boolean>;
   getNow(id: string): SessionRow | undefined;
   listNow(filter: SessionFilter): SessionRow[];
   liveRootsNow(projectId: string): number;
@@ -124,13 +130,13 @@ export async function openSessions(db: Database): Promise<SessionTables> {
   const sqlValue = (key: string, value: unknown): SqlValue =>
     (jsonColumns as readonly string[]).includes(key) && value !== null ? JSON.stringify(value) : (value as SqlValue);
   const getNow = (id: string): SessionRow | undefined => parsed(db.get('SELECT * FROM sessions WHERE id = ?', id));
-  const listNow = (filter: SessionFilter): SessionRow[] => {
-    const { isLive, ...equal } = filter;
+  const select = ({ isLive, ...equal }: SessionFilter, more: string[], rest: string, ...values: SqlValue[]): SessionRow[] => {
     const pairs = Object.entries(equal).filter((pair): pair is [string, string] => pair[1] !== undefined);
-    const where = [...pairs.map(([key]) => `${key} = ?`), ...(isLive === undefined ? [] : [isLive ? live : `NOT ${live}`])];
-    const sql = `SELECT * FROM sessions ${where.length > 0 ? `WHERE ${where.join(' AND ')}` : ''} ORDER BY id`;
-    return db.all<Record<string, unknown>>(sql, ...pairs.map(([, value]) => value)).map((raw) => parsed(raw)!);
+    const where = [...pairs.map(([key]) => `${key} = ?`), ...(isLive === undefined ? [] : [isLive ? live : `NOT ${live}`]), ...more];
+    const sql = `SELECT * FROM sessions ${where.length > 0 ? `WHERE ${where.join(' AND ')}` : ''} ${rest}`;
+    return db.all<Record<string, unknown>>(sql, ...pairs.map(([, value]) => value), ...values).map((raw) => parsed(raw)!);
   };
+  const listNow = (filter: SessionFilter): SessionRow[] => select(filter, [], 'ORDER BY id');
   const treeNow: SessionTables['treeNow'] = (rootId) =>
     db.get<{ agents: number; depth: number; cost_usd: number; reserved_usd: number }>(
       `SELECT COUNT(*) AS agents, coalesce(MAX(depth), 0) AS depth, coalesce(SUM(cost_usd), 0) AS cost_usd,
@@ -146,6 +152,23 @@ export async function openSessions(db: Database): Promise<SessionTables> {
     },
     async list(filter) {
       return listNow(filter);
+    },
+    async page(filter, before, limit) {
+      return before === undefined
+        ? select(filter, [], 'ORDER BY id DESC LIMIT ?', limit)
+        : select(filter, ['id < ?'], 'ORDER BY id DESC LIMIT ?', before, limit);
+    },
+    async latest({ workspace_id, owner, parent_id, agent }) {
+      return parsed(
+        db.get(
+          `SELECT * FROM sessions WHERE workspace_id = ? AND owner = ? AND parent_id IS ? AND status != 'failed' AND agent = coalesce(?, agent)
+           ORDER BY ${live} DESC, id DESC LIMIT 1`,
+          workspace_id, owner, parent_id, agent ?? null,
+        ),
+      );
+    },
+    async hasPlace(place) {
+      return db.get('SELECT 1 FROM sessions WHERE place = ?', place) !== undefined;
     },
     async tree(rootId) {
       return treeNow(rootId);
