@@ -67,6 +67,8 @@ export interface AsksOptions {
   reconnectGraceMs: () => number;
 }
 
+const retryMs = 1000;
+
 export function asks({ log, tables, presence, reconnectGraceMs }: AsksOptions): Asks {
   const waiters = new Map<string, Set<(outcome: AskOutcome) => void>>();
   /** Sessions whose owner had a stream since the last declaration. */
@@ -180,7 +182,11 @@ export function asks({ log, tables, presence, reconnectGraceMs }: AsksOptions): 
   }
 
   function watchDeadline(row: AskRow): void {
-    timers.set(row.id, 'deadline', row.deadline, () => quietly(finish(row.id, { outcome: 'timeout', timeoutMs: row.timeout_ms })));
+    const expire = (): void => {
+      // A full disk must not keep an ask open for ever.
+      finish(row.id, { outcome: 'timeout', timeoutMs: row.timeout_ms }).catch(() => timers.set(row.id, 'deadline', Date.now() + retryMs, expire));
+    };
+    timers.set(row.id, 'deadline', row.deadline, expire);
   }
 
   /** No stream of the owner now: an error at once if one was seen before, the deadline alone if none ever was. */

@@ -69,7 +69,7 @@ export function eventLog({ db, events, redact = (value) => value, pollMs = 500 }
       else if (feed.newest >= 0) feed.remove();
     }
   };
-  const timer = setInterval(() => void lookAround(), pollMs);
+  const timer = setInterval(() => lookAround().catch(() => {}), pollMs);
   timer.unref();
 
   const boundsOf = async (sessionId: string): Promise<Bounds> => (await events.bounds(sessionId)) ?? { oldest: 0, newest: -1 };

@@ -27,6 +27,10 @@ export interface Lifecycle {
   takeOver(row: SessionRow): Promise<void>;
   /** Resolves when no process of it is left; its children end first. */
   finish(sessionId: string, ending: Ending): Promise<void>;
+  /** The same when nobody waits for it; what fails is logged. */
+  finishQuietly(sessionId: string, ending: Ending): void;
+  /** True while this process starts, runs or ends it. */
+  has(sessionId: string): boolean;
   runner(sessionId: string): Runner | undefined;
   runners(): Iterable<Runner>;
   places(): string[];
@@ -49,7 +53,7 @@ export function lifecycle(ports: SessionPorts): Lifecycle {
       if (entry.stop.signal.aborted) return;
       const failure = asFailure(error);
       ports.logger.warn({ err: error, session: row.id }, 'a session could not start');
-      void finish(row.id, { status: 'failed', reason: failure.message, error: { code: failure.code, message: failure.message } });
+      finishQuietly(row.id, { status: 'failed', reason: failure.message, error: { code: failure.code, message: failure.message } });
     });
     return entry;
   }
@@ -94,7 +98,7 @@ export function lifecycle(ports: SessionPorts): Lifecycle {
 
   function run(entry: Live, row: SessionRow, conversation: Conversation, hooks: Partial<RunnerHooks> = {}): void {
     entry.runner = new Runner(ports, row, conversation, {
-      onOver: (ending) => void finish(row.id, ending),
+      onOver: (ending) => finishQuietly(row.id, ending),
       onStatus: (status) => announce(row.id, status),
       ...hooks,
     });
@@ -105,6 +109,11 @@ export function lifecycle(ports: SessionPorts): Lifecycle {
     const entry = live.get(sessionId) ?? { stop: new AbortController(), started: Promise.resolve() };
     live.set(sessionId, entry);
     return (entry.ending ??= end(sessionId, entry, ending).finally(() => live.get(sessionId) === entry && live.delete(sessionId)));
+  }
+
+  /** Nobody waits for it: what fails now is found again by the reconcile loop, as a session without a runner. */
+  function finishQuietly(sessionId: string, ending: Ending): void {
+    finish(sessionId, ending).catch((error: unknown) => ports.logger.error({ err: error, session: sessionId }, 'the end of a session could not be stored'));
   }
 
   async function end(sessionId: string, entry: Live, ending: Ending): Promise<void> {
@@ -204,14 +213,18 @@ export function lifecycle(ports: SessionPorts): Lifecycle {
         run(mine, row, new Conversation(mine.box, agent.driver, state, row.spool_offset), {
           onOver: (ending) => {
             // A sandbox that dies before its supervisor is heard of was lost while we were away.
-            if (isRunning && (mine.box?.link.heardAt ?? 0) > 0) return void finish(row.id, ending);
-            void abandon(row.id, mine).then(() => revive(row.id, reason));
+            if (isRunning && (mine.box?.link.heardAt ?? 0) > 0) return finishQuietly(row.id, ending);
+            abandon(row.id, mine)
+              .then(() => revive(row.id, reason))
+              .catch((error: unknown) => ports.logger.error({ err: error, session: row.id }, 'a session could not be revived'));
           },
         });
       });
       await entry.started;
     },
     finish,
+    finishQuietly,
+    has: (sessionId) => live.has(sessionId),
     runner: (sessionId) => live.get(sessionId)?.runner,
     *runners() {
       for (const { runner } of live.values()) if (runner) yield runner;

@@ -47,10 +47,11 @@ export function pool(ports: SessionPorts): Pool {
   const places = new Set<string>();
   let isClosed = false;
 
+  /** Never fails: what is left is found by the reconcile loop. */
   const drop = async (key: string, slot: Slot): Promise<void> => {
     if (slots.get(key) === slot) slots.delete(key);
     await slot.box.remove().catch(() => {});
-    await removePlace(ports.runFolder, slot.box.place.name);
+    await removePlace(ports.runFolder, slot.box.place.name).catch(() => {});
     places.delete(slot.box.place.name);
   };
 

@@ -5,10 +5,12 @@ import { listPlaces, placeAt } from './place.ts';
 import type { SessionPorts } from './ports.ts';
 
 const youngMs = 60_000;
+const forgottenMs = 5_000;
 
 /** What should run, runs; what should not, goes. Never throws: what fails now is found again the next time. */
 export async function reconcile(ports: SessionPorts, lifecycle: Lifecycle, ourPlaces: () => string[]): Promise<void> {
   await takeOverAbandoned(ports, lifecycle);
+  await endForgotten(ports, lifecycle);
   await removeStrayBoxes(ports, ourPlaces);
   await removeStrayPlaces(ports, ourPlaces);
 }
@@ -27,6 +29,15 @@ export async function takeOverAbandoned(ports: SessionPorts, lifecycle: Lifecycl
     if (row) await lifecycle.takeOver(row).catch((error: unknown) => ports.logger.error({ err: error, session: id }, 'a session could not be taken over'));
   };
   await Promise.all(abandoned.map((row) => takeOver(row.id)));
+}
+
+/** Sessions that are ours and live by their row alone: their end could not be stored when it came. */
+async function endForgotten(ports: SessionPorts, lifecycle: Lifecycle): Promise<void> {
+  for (const row of await ports.tables.list({ node: ports.node, isLive: true })) {
+    if (lifecycle.has(row.id) || Date.now() - Date.parse(row.updated_at) < forgottenMs) continue;
+    const message = 'its end could not be stored when it came';
+    lifecycle.finishQuietly(row.id, { status: 'failed', reason: message, error: { code: 'limit.storage', message } });
+  }
 }
 
 /** Boxes of this home that belong to no place of ours and to no other server that lives. */

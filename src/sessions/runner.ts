@@ -66,7 +66,7 @@ export class Runner {
       box.link.ended();
       void this.#reading?.then(() => this.#over({ status: 'failed', reason, error: { code: 'sandbox.failed', message: reason } }));
     });
-    void this.#recallPermissions();
+    this.#recallPermissions().catch((error: unknown) => this.#ports.logger.error({ err: error, session: this.sessionId }, 'open permission requests were not found again'));
     this.conversation.accept({ state: this.conversation.state, offset: this.conversation.offset, events: [], deltas: [] });
     this.pump();
   }
@@ -236,7 +236,8 @@ export class Runner {
   }
 
   async #awaitPermission(askId: string, key: string): Promise<void> {
-    const outcome = await this.#ports.asks.wait(askId);
+    const outcome = await this.#ports.asks.wait(askId).catch(() => undefined);
+    if (!outcome) return;
     const choice = outcome.outcome === 'choice' ? outcome.choice : null;
     await this.#serial(async () => {
       if (!this.#isOver) await this.#apply(this.conversation.answer(key, choice));

@@ -199,7 +199,7 @@ export function sessions(ports: SessionPorts): Sessions {
   async function heed(): Promise<void> {
     for (const row of await ports.tables.list({ node: ports.node, isLive: true })) {
       const runner = life.runner(row.id);
-      if (row.wanted === 'end') void life.finish(row.id, { status: 'ended' });
+      if (row.wanted === 'end') life.finishQuietly(row.id, { status: 'ended' });
       else if (row.wanted === 'cancel') {
         await ports.log.write(() => ports.tables.update(row.id, { wanted: null }));
         await runner?.cancel();
@@ -211,7 +211,7 @@ export function sessions(ports: SessionPorts): Sessions {
     const minutes = ports.settings().limits.idleMinutes;
     for (const runner of life.runners())
       if (Date.now() - runner.activeAt > minutes * 60_000)
-        void life.finish(runner.sessionId, { status: 'timed_out', reason: `nothing happened for ${minutes} minutes` });
+        life.finishQuietly(runner.sessionId, { status: 'timed_out', reason: `nothing happened for ${minutes} minutes` });
   }
 
   function look(): Promise<void> {

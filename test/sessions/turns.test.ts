@@ -104,7 +104,8 @@ describe('a session', () => {
 
   test('whose sandbox cannot start is failed with the reason and leaves nothing behind', async () => {
     room.driver.failNextStart(new Error('no more pids'));
-    const { session_id } = await spawn('say x');
+    // A workspace of its own has no warm sandbox.
+    const { session_id } = await spawn('say x', { create_workspace: true });
     await room.until(session_id, status('failed'));
     assert.ok((await room.sessions.get(owner, session_id)).error);
   });
@@ -193,15 +194,26 @@ describe('a session', () => {
     await room.sessions.end(owner, session_id);
   });
 
+  test('is listed with others, newest first and page by page', async () => {
+    const ids: string[] = [];
+    for (const n of [1, 2, 3]) ids.unshift((await spawn(`say ${n}`)).session_id);
+    const first = await room.sessions.list(owner, {}, { limit: 2 });
+    assert.deepEqual(first.map((row) => row.id), ids.slice(0, 2));
+    const rest = await room.sessions.list(owner, {}, { limit: 2, before: first[1]!.id });
+    assert.equal(rest[0]!.id, ids[2]);
+    assert.deepEqual(await room.sessions.list({ ...other, projects: ['proj_else'] }, {}, { limit: 2 }), []);
+    for (const id of ids) await room.sessions.end(owner, id);
+  });
+
   test('is cleaned up when it is over and old enough, with its log', async () => {
     const { session_id } = await spawn('say x');
     await room.until(session_id, status('idle'));
-    await room.sessions.cleanup(owner, { maxAgeMs: 0 });
+    await room.sessions.cleanup(owner, { maxAgeMs: -1 });
     assert.ok(await room.sessions.get(owner, session_id));
     await room.sessions.end(owner, session_id);
     assert.equal(await room.sessions.cleanup(owner, { maxAgeMs: 3600_000 }), 0);
-    await new Promise((resolve) => setTimeout(resolve, 5));
-    assert.equal(await room.sessions.cleanup(owner, { project_id: room.project.id, maxAgeMs: 0 }), 1);
+    assert.equal(await room.sessions.cleanup(other, { maxAgeMs: -1 }), 0);
+    assert.equal(await room.sessions.cleanup(owner, { project_id: room.project.id, maxAgeMs: -1 }), 1);
     await assert.rejects(room.sessions.get(owner, session_id), code('session.not_found'));
     assert.equal((await room.log.bounds(session_id)).newest, -1);
   });
