@@ -14,10 +14,9 @@ const raw = (...wants: string[]) => ({ command: process.execPath, args: [script,
 const quiet = { debug() {}, info() {}, warn() {}, error() {} };
 const opened: { servers: McpServers; folder: string }[] = [];
 afterEach(async () => {
-  for (const { servers, folder } of opened.splice(0)) {
-    await servers.close();
-    await rm(folder, { recursive: true, force: true });
-  }
+  const all = opened.splice(0);
+  await Promise.all(all.map(({ servers }) => servers.close()));
+  for (const { folder } of all) await rm(folder, { recursive: true, force: true });
 });
 
 async function open(config: Parameters<McpServers['apply']>[0], more: Partial<McpServersDeps> = {}) {
