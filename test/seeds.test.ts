@@ -20,7 +20,11 @@ function references(cell: string): { path: string; name: string }[] {
 /** A row of a table, or `- rule -> path: name`. */
 function ruleOf(line: string): { what: string; tests: { path: string; name: string }[] } | undefined {
   const arrow = /^- (.+) -> (\S+\.ts): (.+)$/.exec(line);
-  if (arrow) return { what: arrow[1]!, tests: [{ path: arrow[2]!, name: arrow[3]! }] };
+  if (arrow) {
+    const [, what, path, name] = arrow as unknown as [string, string, string, string];
+    // A name may hold a semicolon itself; only what is no name as a whole is several.
+    return { what, tests: textOf(path)?.includes(name) ? [{ path, name }] : references(`${path}: ${name}`) };
+  }
   const cells = line.startsWith('|') ? line.split('|').slice(1, -1) : [];
   if (cells.length !== 2 || /^[\s-]*$/.test(cells[1]!) || cells[1]!.trim() === 'test') return undefined;
   return { what: cells[0]!.trim(), tests: references(cells[1]!) };
