@@ -30,6 +30,7 @@ const pages = (): [name: string, path: string][] => [
   ['tool-new', `/tools/${furniture.bundleID}/new`],
   ['tool-edit', `/tools/${furniture.bundleID}/weather/v1/edit`],
   ['import', '/tools/import'],
+  ['import-openapi', '/tools/import?from=openapi'],
   ['chat-new', '/chat'],
   ['chat', `/chat/${furniture.sessionId}`],
   ['chat-asking', `/chat/${furniture.askingId}`],

@@ -163,6 +163,44 @@ describe('tools', () => {
     await page.context().close();
   });
 
+  test('come from an OpenAPI document and from a curl command', async () => {
+    const page = await world.open('/tools/import?from=openapi');
+    const document = {
+      openapi: '3.0.0',
+      info: { title: 'Pets', version: '1' },
+      servers: [{ url: address }],
+      paths: {
+        '/pets/{id}': {
+          get: {
+            operationId: 'getPet',
+            parameters: [{ name: 'id', in: 'path', required: true, schema: { type: 'string' } }],
+            responses: { 200: { description: 'ok' } },
+          },
+        },
+      },
+    };
+    await page
+      .getByLabel('Document', { exact: true })
+      .setInputFiles({
+        name: 'pets.json',
+        mimeType: 'application/json',
+        buffer: Buffer.from(JSON.stringify(document)),
+      });
+    await page.getByRole('button', { name: 'Look first' }).click();
+    await page.getByText('Would make 1 tool of 1 operations').waitFor();
+    await page.getByRole('button', { name: 'Import', exact: true }).click();
+    await page.getByText('Made 1 tool of 1 operations').waitFor();
+    await page.getByRole('tab', { name: 'curl' }).click();
+    await page.getByLabel('Command').fill(`curl '${address}/items?limit=5' -H 'x-key: a-long-credential'`);
+    await page.getByLabel('Bundle (slug)').fill('pets');
+    await page.getByRole('button', { name: 'Import', exact: true }).click();
+    await page.locator('.note.good', { hasText: 'Made pets /' }).waitFor();
+    await page.goto(`${world.server.url}/app/tools?q=pets`);
+    await page.getByRole('heading', { name: 'Bundles' }).waitFor();
+    await page.getByText('2 tools').first().waitFor();
+    await page.context().close();
+  });
+
   test('are still usable as ten thousand in one bundle', async () => {
     await seed('many', 4);
     const bodies = Array.from({ length: 300 }, (_, index) => index);

@@ -2,6 +2,7 @@
 const own = new Set([
   'audit',
   'caller',
+  'catalog',
   'config',
   'container',
   'doctor',

@@ -1,7 +1,7 @@
-import { useInfiniteQuery } from '@tanstack/react-query';
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { useDeferredValue, useState } from 'react';
-import { bundlesPaged, toolSearch } from '../../api/queries.ts';
+import { allBundles, bundlesPaged, toolSearch } from '../../api/queries.ts';
 import type { Bundle } from '../../api/shapes.ts';
 import { SearchField, Switch } from '../../parts/fields.tsx';
 import { Icon } from '../../parts/icon.tsx';
@@ -41,7 +41,14 @@ export function BundleListPage() {
         value={text}
         onText={(q) => void navigate({ to: '/tools', search: q ? { q } : {}, replace: true })}
       />
-      {wanted ? <FoundTools text={wanted} /> : <Bundles onNew={() => setMaking(true)} />}
+      {wanted ? (
+        <>
+          <FoundBundles text={wanted} />
+          <FoundTools text={wanted} />
+        </>
+      ) : (
+        <Bundles onNew={() => setMaking(true)} />
+      )}
       {isMaking ? <BundleDialog onClose={() => setMaking(false)} /> : null}
     </Page>
   );
@@ -118,6 +125,18 @@ function BundleRows({ bundles }: { bundles: Bundle[] }) {
         </li>
       ))}
     </ul>
+  );
+}
+
+function FoundBundles({ text }: { text: string }) {
+  const all = useQuery(allBundles());
+  const wanted = text.toLowerCase();
+  const found = (all.data ?? []).filter((each) => `${each.slug} ${each.displayName}`.toLowerCase().includes(wanted));
+  if (found.length === 0) return null;
+  return (
+    <Card title={t('bundle.found')} isPlain>
+      <BundleRows bundles={found.slice(0, 20)} />
+    </Card>
   );
 }
 

@@ -1,82 +1,44 @@
-import { Link } from '@tanstack/react-router';
-import { useState } from 'react';
-import { messageOf } from '../../api/errors.ts';
-import { Field, SelectField } from '../../parts/fields.tsx';
-import { Card, Note, Page } from '../../parts/page.tsx';
+import { Link, useNavigate, useSearch } from '@tanstack/react-router';
+import { Tabs } from 'radix-ui';
+import { Card, Page } from '../../parts/page.tsx';
 import { t } from '../../texts/index.ts';
-import { refresh } from './switches.ts';
-import { importBundles, type ImportReport } from './transfer.ts';
+import { ImportApi, ImportCurl } from './import-api.tsx';
+import { ImportZip } from './import-zip.tsx';
 
-/** Takes bundles from a ZIP file and says what happened to each tool. */
+/** Ways to get tools from elsewhere: bundles as a file, an OpenAPI document, a curl command. */
 export function ImportPage() {
-  const [file, setFile] = useState<File>();
-  const [conflict, setConflict] = useState<'skip' | 'fail'>('skip');
-  const [report, setReport] = useState<ImportReport>();
-  const [problem, setProblem] = useState<string>();
-  const [isBusy, setBusy] = useState(false);
-  const store = async (event: React.FormEvent): Promise<void> => {
-    event.preventDefault();
-    if (!file) return;
-    setBusy(true);
-    setProblem(undefined);
-    setReport(undefined);
-    try {
-      setReport(await importBundles(file, conflict));
-      refresh();
-    } catch (error) {
-      setProblem(messageOf(error));
-    }
-    setBusy(false);
-  };
+  const { from = 'zip' } = useSearch({ strict: false }) as { from?: string };
+  const navigate = useNavigate();
   return (
-    <Page title={t('import.title')} about={t('import.about')} crumbs={<Link to="/tools">{t('nav.tools')}</Link>}>
-      <Card>
-        <form className="stack" onSubmit={store}>
-          <Field label={t('import.file')} hint={t('import.fileHint')} problem={problem}>
-            {(control) => (
-              <input
-                {...control}
-                type="file"
-                accept=".zip,application/zip"
-                onChange={(event) => setFile(event.target.files?.[0])}
-              />
-            )}
-          </Field>
-          <SelectField
-            label={t('import.policy')}
-            value={conflict}
-            options={[
-              ['skip', t('import.skip')],
-              ['fail', t('import.fail')],
-            ]}
-            onText={(text) => setConflict(text as 'skip' | 'fail')}
-          />
-          <div>
-            <button className="button primary" disabled={isBusy || !file}>
-              {t('import.action')}
-            </button>
-          </div>
-        </form>
-        {report ? (
-          <Note tone="good">
-            <span>
-              {t('import.done', {
-                bundlesNew: report.bundles.created,
-                bundlesOld: report.bundles.skipped,
-                toolsNew: report.tools.created,
-                toolsOld: report.tools.skipped,
-              })}
-            </span>
-            {(report.skipped ?? []).slice(0, 20).map((line) => (
-              <code key={line} className="small words">
-                {line}
-              </code>
-            ))}
-            <Link to="/tools">{t('import.open')}</Link>
-          </Note>
-        ) : null}
-      </Card>
-      <Note>{t('import.others')}</Note>
+    <Page title={t('import.title')} crumbs={<Link to="/tools">{t('nav.tools')}</Link>}>
+      <Tabs.Root
+        className="stack"
+        value={from}
+        onValueChange={(next) => void navigate({ to: '/tools/import', search: { from: next }, replace: true })}
+      >
+        <Tabs.List className="tabs" aria-label={t('import.title')}>
+          <Tabs.Trigger className="tab" value="zip">
+            {t('import.zip')}
+          </Tabs.Trigger>
+          <Tabs.Trigger className="tab" value="openapi">
+            OpenAPI
+          </Tabs.Trigger>
+          <Tabs.Trigger className="tab" value="curl">
+            curl
+          </Tabs.Trigger>
+        </Tabs.List>
+        <Card>
+          <Tabs.Content value="zip">
+            <ImportZip />
+          </Tabs.Content>
+          <Tabs.Content value="openapi">
+            <ImportApi />
+          </Tabs.Content>
+          <Tabs.Content value="curl">
+            <ImportCurl />
+          </Tabs.Content>
+        </Card>
+      </Tabs.Root>
     </Page>
   );
 }
