@@ -4,6 +4,7 @@ import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parse } from 'yaml';
 import { makeBundle, toolBody } from '../kit/catalog.ts';
+import { until } from '../kit/until.ts';
 import { config, otServer, type OtServer } from './bench-server.ts';
 
 let server: OtServer;
@@ -151,6 +152,8 @@ test('every function of ot logs a span of its name', async () => {
     'ot.notify(topic="notes", message="m")',
   ])
     await server.run(code);
+  // Lines that come together are written together, a moment later.
+  await until(async () => (await logged()).some((each) => each['span'] === 'ot.notify'));
   const spans = await logged();
   for (const name of [
     'tools',
@@ -174,6 +177,7 @@ test('every function of ot logs a span of its name', async () => {
 test('the span of ot.result tells handle, offset, limit and search', async () => {
   await server.run('ot.result(handle="abc", offset=3, limit=7, search="x")');
   await server.run('ot.result(handle="plain")');
+  await until(async () => (await logged()).some((each) => each['handle'] === 'plain'));
   const spans = (await logged()).filter((each) => each['span'] === 'ot.result');
   const { handle, offset, limit, search } = spans.at(-2)!;
   assert.deepEqual({ handle, offset, limit, search }, { handle: 'abc', offset: 3, limit: 7, search: 'x' });
