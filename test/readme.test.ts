@@ -5,7 +5,7 @@ import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { cleanEnv, root, startTestServer, type TestServer } from './support/running-server.ts';
+import { cleanEnv, root, startTestServer, type TestServer, endSandboxes } from './support/running-server.ts';
 
 interface Block {
   language: string;
@@ -30,6 +30,7 @@ before(async () => {
   await chmod(join(person, 'bin', 'oubliette'), 0o755);
 });
 after(async () => {
+  await endSandboxes(server);
   await server.stop();
   await rm(person, { recursive: true, force: true });
 });

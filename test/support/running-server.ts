@@ -149,3 +149,15 @@ export function cleanEnv(extra: Record<string, string> = {}): NodeJS.ProcessEnv 
   );
   return { ...env, ...extra };
 }
+
+/** Ends what a server left running on purpose, because the next one could take it up: its sandboxes. */
+export async function endSandboxes(server: Pick<TestServer, 'fetch'>): Promise<void> {
+  const call = async (name: string, args: object): Promise<any> =>
+    ((await (await server.fetch(`/call/${name}`, { method: 'POST', json: { args } })).json()) as { value?: unknown })
+      .value;
+  const { sessions } = await call('session_list', {});
+  for (const { id, status } of sessions)
+    if (!['ended', 'failed', 'timed_out'].includes(status)) await call('session_end', { session_id: id });
+  const { projects } = await call('project_list', {});
+  for (const { id } of projects) await call('container_stop', { project_id: id });
+}
