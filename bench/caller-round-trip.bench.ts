@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { createParser } from 'eventsource-parser';
 import { bundledProgram } from '../src/entry.ts';
-import { startTestServer, type TestServer } from '../test/support/running-server.ts';
+import { endSandboxes, startTestServer, type TestServer } from '../test/support/running-server.ts';
 import { startChild } from './child.ts';
 import { interleave, median, type Row } from './measure.ts';
 
@@ -53,6 +53,7 @@ export async function bench(): Promise<Row[]> {
     ];
   } finally {
     for (const close of closers) close();
+    await endSandboxes(server);
     await Promise.all([server.stop(), bare.stop()]);
     await rm(folder, { recursive: true, force: true });
   }

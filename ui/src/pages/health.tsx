@@ -48,7 +48,7 @@ export function HealthPage() {
         {report.isLoading ? <Skeleton rows={8} /> : null}
         <ul className="rows">
           {checks.map((check, index) => (
-            <li key={index} className="item">
+            <li key={index} className="item keep">
               <div className="main">
                 <div className="row wrap">
                   <span className={`dot ${tone[check.status]}`} />
