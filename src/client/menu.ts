@@ -17,7 +17,10 @@ interface Discovered {
   inputSchema?: Record<string, unknown>;
 }
 
-const anyObject = { type: 'object' };
+/** An agent's MCP client drops the whole list for one schema that is not of type object; the rest stays as it was declared. */
+const objectSchema = (schema: Record<string, unknown> = {}): Record<string, unknown> =>
+  schema['type'] === 'object' ? schema : { ...schema, type: 'object' };
+const ownPrefix = 'oubliette_';
 const text = (description: string): object => ({ type: 'string', description });
 
 /** What every session has, key or not. */
@@ -72,12 +75,17 @@ export const baseTools: MenuTool[] = [
 /** The server's own tools, as far as the key reaches; the key stays in this closure and nowhere else. */
 export function ownTools(apiKey: string, discovered: Discovered[]): MenuTool[] {
   return discovered.map(({ name, description, inputSchema }) => ({
-    name: `oubliette_${name}`,
+    name: `${ownPrefix}${name}`,
     description: description ?? '',
-    inputSchema: inputSchema ?? anyObject,
+    inputSchema: objectSchema(inputSchema),
     call: (args) => ({ method: 'oubliette_call_tool', params: { api_key: apiKey, tool: name, arguments: args } }),
     answers: 'content',
   }));
+}
+
+/** A tool of the server that was not offered: the server says why not, so that the agent learns that its key is too weak. */
+export function unlistedOwnTool(apiKey: string, name: string): MenuTool | undefined {
+  return name.startsWith(ownPrefix) ? ownTools(apiKey, [{ name: name.slice(ownPrefix.length) }])[0] : undefined;
 }
 
 /** What the caller of this session lends. */
@@ -85,7 +93,7 @@ export function callerTools({ caller_id, tools }: Pick<CallerToolsConfig, 'calle
   return tools.map(({ name, description, inputSchema }) => ({
     name: `${caller_id}_${name}`,
     description: description ?? '',
-    inputSchema: inputSchema ?? anyObject,
+    inputSchema: objectSchema(inputSchema),
     call: (args) => ({ method: 'caller_tool', params: { tool: name, arguments: args } }),
     answers: 'json',
   }));

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { connect, type Socket } from 'node:net';
-import type { RpcError } from '../schema/relay.ts';
+import { relayLineBytes, type RpcError } from '../schema/relay.ts';
 
 /** What the server answered with an error, or why no answer will come. */
 export class RelayError extends Error {
@@ -15,6 +15,8 @@ interface Pending {
   id: string;
   method: string;
   params: object;
+  /** Only what was sent before is marked when it is sent again: the rest must run. */
+  isSent: boolean;
   resolve: (result: unknown) => void;
   reject: (error: Error) => void;
 }
@@ -54,9 +56,11 @@ export class RelayLink {
     if (!this.#socket && Date.now() - this.#lostAt > this.graceMs) return Promise.reject(gone('the server is not there'));
     const id = `call_${this.#prefix}_${++this.#count}`;
     return new Promise((resolve, reject) => {
-      const pending: Pending = { id, method, params, resolve, reject };
+      const pending: Pending = { id, method, params, isSent: false, resolve, reject };
+      const line = lineOf(pending);
+      if (isTooLong(line)) return reject(gone(`the arguments are too large: a call may have ${relayLineBytes} bytes at most`));
       this.#pending.set(id, pending);
-      this.#send(pending, false);
+      if (this.#socket) this.#write(this.#socket, pending, line);
       this.#watchGrace();
       signal?.addEventListener('abort', () => this.#cancel(id), { once: true });
     });
@@ -70,8 +74,9 @@ export class RelayLink {
     pending.reject(gone('the call was cancelled'));
   }
 
-  #send({ id, method, params }: Pending, isAgain: boolean): void {
-    this.#socket?.write(`${JSON.stringify({ jsonrpc: '2.0', id, method, params, ...(isAgain && { again: true }) })}\n`);
+  #write(socket: Socket, pending: Pending, line: string): void {
+    pending.isSent = true;
+    socket.write(line);
   }
 
   #connect(): void {
@@ -84,7 +89,7 @@ export class RelayLink {
       this.#retryMs = firstRetryMs;
       clearTimeout(this.#giveUp);
       this.#giveUp = undefined;
-      for (const pending of this.#pending.values()) this.#send(pending, true);
+      for (const pending of this.#pending.values()) this.#write(socket, pending, lineOf(pending));
       this.#options.onConnect();
     });
     socket.on('data', (chunk: string) => {
@@ -139,5 +144,15 @@ export class RelayLink {
     this.#socket?.destroy();
   }
 }
+
+const lineOf = ({ id, method, params, isSent }: Pending): string =>
+  `${JSON.stringify({ jsonrpc: '2.0', id, method, params, ...(isSent && { again: true }) })}\n`;
+
+/** What a line grows by when it is sent again. */
+const againBytes = ',"again":true'.length;
+
+/** The server cannot say which call a line beyond its limit belongs to: such a call would never end. */
+const isTooLong = (line: string): boolean =>
+  line.length > relayLineBytes / 4 && Buffer.byteLength(line) - 1 + againBytes > relayLineBytes;
 
 const gone = (message: string): RelayError => new RelayError({ code: -32000, message });

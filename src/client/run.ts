@@ -1,7 +1,7 @@
 import { Server, type ServerContext } from '@modelcontextprotocol/server';
 import { serveStdio, StdioServerTransport } from '@modelcontextprotocol/server/stdio';
 import { callerToolsConfig, relayLineBytes, sessionOver, type CallerToolsConfig } from '../schema/relay.ts';
-import { baseTools, callerTools, ownTools, type MenuTool } from './menu.ts';
+import { baseTools, callerTools, ownTools, unlistedOwnTool, type MenuTool } from './menu.ts';
 import { RelayError, RelayLink } from './relay-link.ts';
 
 export interface ClientOptions {
@@ -75,16 +75,22 @@ export async function runClient({ socket, apiKey, version, warn }: ClientOptions
     });
     server.setRequestHandler('tools/call', async (request, context) => {
       await settle();
-      const tool = menu().find((each) => each.name === request.params.name);
-      if (!tool) return failed(`There is no tool ${request.params.name}.`) as never;
+      const { name } = request.params;
+      const tool = menu().find((each) => each.name === name) ?? (apiKey && own.length > 0 ? unlistedOwnTool(apiKey, name) : undefined);
+      if (!tool) return failed(`There is no tool ${name}.`) as never;
       return (await callTool(link, tool, request.params.arguments ?? {}, context)) as never;
     });
     return server;
   };
 
-  const transport = new StdioServerTransport(process.stdin, process.stdout, { maxBufferSize: relayLineBytes + 65_536 });
+  const transport = new StdioServerTransport(process.stdin, process.stdout, { maxBufferSize: relayLineBytes + 1_048_576 });
   const handle = serveStdio(makeServer, { transport });
-  await new Promise<void>((resolve) => process.stdin.once('end', resolve).once('close', resolve));
+  await new Promise<void>((resolve) => {
+    process.stdin.once('end', resolve).once('close', resolve);
+    // A line beyond the buffer closes the transport: an agent that sees its server end does not wait for the answer.
+    const close = transport.onclose;
+    transport.onclose = () => (close?.(), resolve());
+  });
   link.end('the agent is gone');
   await handle.close();
 }

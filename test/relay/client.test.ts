@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { rm } from 'node:fs/promises';
 import { connect, createServer } from 'node:net';
@@ -122,6 +123,40 @@ describe('oubliette-client', () => {
     assert.equal(await failed('oubliette_project_list'), 'invalid or expired API key');
   });
 
+  it('says that the key is too weak when an agent calls a tool that was not offered', async () => {
+    const { socket } = await begin();
+    const { client } = await start(socket, key);
+    const denied = await client.callTool({ name: 'oubliette_token_create', arguments: { name: 'x', scope: 'admin' } });
+    assert.deepEqual([denied.isError, text(denied)], [true, 'tool not allowed for this token scope']);
+    assert.equal((await value(server, 'token_list', {})).tokens.filter((token: any) => token.name === 'x').length, 0);
+  });
+
+  it('keeps its list readable when a declared schema has no type', async () => {
+    const { socket } = await begin({ caller_id: 'ant', caller_tools: [{ name: 'any', inputSchema: {} }, { name: 'some', inputSchema: { properties: { a: {} } } }] });
+    const { tools } = await (await start(socket)).client.listTools();
+    const schemaOf = (name: string): object | undefined => tools.find((tool) => tool.name === name)?.inputSchema;
+    assert.deepEqual(schemaOf('ant_any'), { type: 'object' });
+    assert.deepEqual(schemaOf('ant_some'), { type: 'object', properties: { a: {} } });
+  });
+
+  it('answers a call that is too large for a line, and goes on', async () => {
+    const { socket } = await begin();
+    const { client } = await start(socket);
+    const large = await client.callTool({ name: 'run', arguments: { code: 'a'.repeat(16 * 1024 * 1024) } });
+    assert.equal(large.isError, true);
+    assert.match(text(large), /16777216 bytes at most/);
+    assert.equal(text(await client.callTool({ name: 'run', arguments: { code: '1 + 1' } })), '2');
+  });
+
+  it('ends when a line of the agent goes beyond all bounds, so that the agent does not wait for ever', async () => {
+    const { socket } = await begin();
+    const child = spawn(process.execPath, [program, '--socket', socket], { stdio: ['pipe', 'ignore', 'ignore'] });
+    child.stdin.on('error', () => {});
+    const ended = once(child, 'exit');
+    for (let mebibytes = 0; mebibytes < 20; mebibytes++) child.stdin.write(Buffer.alloc(1024 * 1024, 'a'));
+    assert.deepEqual(await ended, [0, null]);
+  });
+
   it('follows a new declaration and announces the change', async () => {
     const { socket, sessionId } = await begin({ caller_id: 'ant', caller_tools: [{ name: 'one' }] });
     let changes = 0;
@@ -162,6 +197,16 @@ describe('oubliette-client', () => {
     assert.equal(requests.length, 1);
     assert.equal((await client.callTool({ name: 'oubliette_project_list', arguments: {} })).isError, false);
     second.close();
+  });
+
+  it('runs a call that was made while the server was away, once it is back', async () => {
+    const { socket } = await begin();
+    const { client } = await start(socket, key);
+    await client.listTools();
+    await server.close();
+    const call = client.callTool({ name: 'run', arguments: { code: '20 + 1' } });
+    server = await testServer({ home: server.home });
+    assert.deepEqual(await call.then((result) => [result.isError, text(result)]), [false, '21']);
   });
 
   it('fails what is pending at once when the session ends', async () => {
