@@ -10,6 +10,7 @@ interface Reply {
 
 const maxArgumentBytes = 8 * 1024 * 1024;
 const maxValueBytes = 32 * 1024 * 1024;
+const maxIndentedBytes = 4 * maxValueBytes;
 /** Marks our packs among dataclasses; a program has no way to make one itself. */
 const packType = 7_305_331n;
 
@@ -118,9 +119,12 @@ export function programRunner(native: Native): (message: ToChild, tail: Buffer) 
     const value = complete.output;
     if (value === nothing) return { head: { op: 'done', out, isNothing: true, json: 'null' } };
     const json = toPythonJson(value, maxValueBytes, () => complete.repr());
-    if (json.length <= inlineBytes && Buffer.byteLength(json) <= inlineBytes)
+    // A string is answered as it is: quotes and escapes of its JSON do not count.
+    const answer = typeof value === 'string' ? value : json;
+    if (answer.length <= inlineBytes && Buffer.byteLength(answer) <= inlineBytes)
       return { head: { op: 'done', out, isNothing: false, json } };
-    const text = typeof value === 'string' ? value : JSON.stringify(JSON.parse(json), undefined, 2);
+    // Written again instead of parsed: JavaScript would round long integers.
+    const text = typeof value === 'string' ? value : toJson(value, maxIndentedBytes, undefined, '  ');
     return { head: { op: 'done', out, isNothing: false, json: '', shape: shapeOf(value) }, tail: Buffer.from(text) };
   }
 

@@ -75,7 +75,11 @@ test('floats look like floats', async () => {
     '[1,1.0,2.5,{"a Float(1)":3.0,"b":3},[-0.5,10.0],"Int(5)",100000000000000000000,1e+300]',
   );
   assert.equal(await json('{1.0: 2}'), '{"1.0":2}');
-  assert.equal(await json('float("inf")'), 'null');
+  assert.equal(await json('[float("inf")]'), '[null]');
+});
+
+test('an answer that is no finite number does not look like None', async () => {
+  assert.deepEqual([await value('float("inf")'), await value('-float("inf")'), await value('float("nan")')], ['inf', '-inf', 'nan']);
 });
 
 test('a top-level return is the value', async () => {

@@ -7,10 +7,12 @@ const maxDescribed = 64 * 1024;
 /**
  * JSON text of a value that the interpreter handed out. Dicts come as Map, tuples as arrays, dates and the like
  * as tagged objects; all become what JSON has. `isFloat` is asked for every number, in order: JavaScript alone cannot tell
- * `2.0` from `2`. Throws ValueProblem above `maxBytes`.
+ * `2.0` from `2`. With an `indent` every item has a line of its own. Throws ValueProblem above `maxBytes`.
  */
-export function toJson(value: unknown, maxBytes: number, isFloat: () => boolean = () => false): string {
+export function toJson(value: unknown, maxBytes: number, isFloat: () => boolean = () => false, indent = ''): string {
   const parts: string[] = [];
+  const line = (depth: number): string => (indent === '' ? '' : `\n${indent.repeat(depth)}`);
+  const colon = indent === '' ? ':' : ': ';
   const numberText = (number: number): string =>
     isFloat() && Number.isInteger(number) && Math.abs(number) < 1e16 ? `${number}.0` : String(number);
   let size = 0;
@@ -38,20 +40,20 @@ export function toJson(value: unknown, maxBytes: number, isFloat: () => boolean 
   const writeList = (items: Iterable<unknown>, depth: number): void => {
     let before = '[';
     for (const item of items) {
-      put(before);
+      put(before + line(depth + 1));
       write(item, depth + 1);
       before = ',';
     }
-    put(before === '[' ? '[]' : ']');
+    put(before === '[' ? '[]' : `${line(depth)}]`);
   };
   const writeDict = (items: Map<unknown, unknown>, depth: number): void => {
     let before = '{';
     for (const [key, item] of items) {
-      put(`${before}${JSON.stringify(typeof key === 'number' ? numberText(key) : keyText(key))}:`);
+      put(`${before}${line(depth + 1)}${JSON.stringify(typeof key === 'number' ? numberText(key) : keyText(key))}${colon}`);
       write(item, depth + 1);
       before = ',';
     }
-    put(before === '{' ? '{}' : '}');
+    put(before === '{' ? '{}' : `${line(depth)}}`);
   };
   write(value, 0);
   return parts.join('');
@@ -59,6 +61,8 @@ export function toJson(value: unknown, maxBytes: number, isFloat: () => boolean 
 
 /** As toJson, with `2.0` where Python has a float: `debugText` is the interpreter's own description of the value. */
 export function toPythonJson(value: unknown, maxBytes: number, debugText: () => string): string {
+  // JSON has no word for these; as the whole answer they must not look like None.
+  if (typeof value === 'number' && !Number.isFinite(value)) return JSON.stringify(String(value).replace('Infinity', 'inf').replace('NaN', 'nan'));
   const json = toJson(value, maxBytes);
   if (json.length > maxDescribed || !/\d/.test(json)) return json;
   const kinds = [...debugText().matchAll(/"(?:\\.|[^"\\])*"|\b(Float|Int|LongInt|BigInt)\(/g)].flatMap(

@@ -188,7 +188,7 @@ export function callGate({ catalog, views, observe, settings, keepLarge, redact 
     if (cap !== undefined && bytes > cap) throw fail('response.too_large', { tool: view.name, limit: cap });
     if (options.parent !== undefined) {
       if (bytes > maxInnerBytes) throw fail('response.too_large', { tool: view.name, limit: maxInnerBytes });
-    } else if (!isSelfBounded(view) && bytes > inlineLimit(actor, settings())) {
+    } else if (!isSelfBounded(view) && bytes > inlineLimit(actor, settings()) && answerBytes(value, bytes) > inlineLimit(actor, settings())) {
       const kept = await keepLarge(actor, value, text);
       return { outcome: { ok: true, value: kept, result: { value: kept, ...(result.meta && { meta: result.meta }) } }, bytes };
     }
@@ -342,6 +342,11 @@ function errorText(result: ToolResult): string {
 /** `run` bounds its own text, and a stored result is never stored again. */
 function isSelfBounded(tool: ToolView): boolean {
   return tool.isBuiltIn && (tool.name === 'run' || tool.name === 'ot_result');
+}
+
+/** A string is answered as it is: quotes and escapes of its JSON do not count. */
+function answerBytes(value: unknown, jsonBytes: number): number {
+  return typeof value === 'string' ? Buffer.byteLength(value) : jsonBytes;
 }
 
 function inlineLimit(actor: Actor, settings: Settings): number {

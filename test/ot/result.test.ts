@@ -53,6 +53,21 @@ async function text(code: string, who = client): Promise<string> {
 const kept = async (code: string): Promise<Kept> => JSON.parse(await text(code));
 const lines = async (query: string): Promise<any> => parse(await text(`ot.result(handle="${handle}"${query})`));
 
+test('an answer of exactly the limit stays whole, whatever its characters cost as JSON; one byte more is stored', async () => {
+  assert.equal(await text('"x" * 50000'), 'x'.repeat(50_000));
+  assert.equal(await text('"\\n" * 50000'), '\n'.repeat(50_000));
+  assert.equal((await kept('"x" * 50001')).size_bytes, 50_001);
+  assert.equal((await kept('"é" * 25000 + "x"')).size_bytes, 50_001);
+});
+
+test('long integers are stored as they are', async () => {
+  const { preview, shape } = await kept('[{"id": 1234567890123456789, "none": [], "no": {}, "in": [1]} for i in range(5000)]');
+  assert.deepEqual([shape, preview.split('\n').slice(0, 8)], [
+    'list of 5000 dict(id, none, no, in)',
+    ['[', '  {', '    "id": 1234567890123456789,', '    "none": [],', '    "no": {},', '    "in": [', '      1', '    ]'],
+  ]);
+});
+
 test('a large answer over MCP is stored and answered as a handle with a bounded preview', async () => {
   const answer = await kept('[{"id": i, "name": "n" * 50} for i in range(2000)]');
   assert.deepEqual(Object.keys(answer), ['handle', 'total_lines', 'size_bytes', 'shape', 'preview', 'query']);
