@@ -184,7 +184,12 @@ describe('the event stream', () => {
   });
 
   test('resumes by Last-Event-ID and by ?after=, and resets a cursor outside the log', async () => {
-    for (const open of [() => openStream(eventsUrl(session.session_id), reader, { 'last-event-id': '2' }), () => openStream(eventsUrl(session.session_id, '?after=2'), reader)]) {
+    for (const open of [
+      () => openStream(eventsUrl(session.session_id), reader, { 'last-event-id': '2' }),
+      () => openStream(eventsUrl(session.session_id, '?after=2'), reader),
+      // What an EventSource that was opened with ?after= sends when it reconnects.
+      () => openStream(eventsUrl(session.session_id, '?after=0'), reader, { 'last-event-id': '2' }),
+    ]) {
       const stream = await open();
       await stream.until((frame) => frame.data.status === 'idle');
       assert.equal(stream.frames.find((frame) => frame.id !== undefined)!.id, 3);

@@ -120,17 +120,20 @@ function drained(raw: FastifyReply['raw'], signal: AbortSignal): Promise<void> {
   });
 }
 
-/** `?after=` is checked; a Last-Event-ID that is no index counts as outside the log and gets a reset. */
+/**
+ * An event source that reconnects says how far it came in Last-Event-ID and repeats its address, so the header counts
+ * more than an `?after=` in it. One that is no index counts as outside the log and gets a reset.
+ */
 function cursorOf(request: FastifyRequest): number | undefined {
   const after = textParam(request.query, 'after');
-  if (after !== undefined) {
-    if (!/^(-1|\d{1,15})$/.test(after)) throw fail('request.invalid', { reason: `after must be an index from -1 on (${after.slice(0, 50)})` }, { details: [{ path: '/after', message: 'must be an index from -1 on' }] });
-    return Number(after);
-  }
+  if (after !== undefined && !index.test(after))
+    throw fail('request.invalid', { reason: `after must be an index from -1 on (${after.slice(0, 50)})` }, { details: [{ path: '/after', message: 'must be an index from -1 on' }] });
   const header = request.headers['last-event-id'];
-  if (header === undefined || header === '') return undefined;
-  return /^(-1|\d{1,15})$/.test(String(header)) ? Number(header) : Number.MAX_SAFE_INTEGER;
+  if (header === undefined || header === '') return after === undefined ? undefined : Number(after);
+  return index.test(String(header)) ? Number(header) : Number.MAX_SAFE_INTEGER;
 }
+
+const index = /^(-1|\d{1,15})$/;
 
 function maxEvents(request: FastifyRequest): number {
   const value = textParam(request.query, 'max_events') ?? '100';
