@@ -50,6 +50,9 @@ function checkTool(callerId: string, tool: CallerTool, path: string, seen: Set<s
   } catch (error) {
     throw invalid(`${path}/inputSchema`, `the schema of ${tool.name} cannot be used: ${error instanceof Failure ? error.message : String(error)}`);
   }
+  const { type } = tool.inputSchema as { type?: string | string[] };
+  if (type !== undefined && ![type].flat().includes('object'))
+    throw invalid(`${path}/inputSchema`, `the schema of ${tool.name} must be of type object: arguments have names`);
 }
 
 /** An explicit null counts as absent. */

@@ -208,6 +208,7 @@ describe('tools that a caller lends to an agent', () => {
       { caller_id: 'a', caller_tools: [{ name: 'b c' }] },
       { caller_id: 'a', caller_tools: [{ name: 'x' }, { name: 'x' }] },
       { caller_id: 'a', caller_tools: [{ name: 'x', inputSchema: { type: 'nonsense' } }] },
+      { caller_id: 'a', caller_tools: [{ name: 'x', inputSchema: { type: 'array' } }] },
       { caller_tools: [{ name: 'x' }] },
     ])
       assert.equal((await declare(context)).status, 400, JSON.stringify(context));

@@ -56,8 +56,9 @@ export function relayMethods({ gate, authenticate, session, callerTool }: Method
 
   const callCaller = async (params: Record<string, unknown>, here: RelaySession, options: CallTexts): Promise<unknown> => {
     const name = params['tool'];
-    const declared = typeof name === 'string' ? await callerTool(here.actor.sessionId, name, options.key) : undefined;
-    if (!declared) throw new RpcFailure(-32602, `${String(name)} is not declared by the caller of this session`, 'tool.not_found');
+    if (typeof name !== 'string') throw new RpcFailure(-32602, 'tool is missing');
+    const declared = await callerTool(here.actor.sessionId, name, options.key);
+    if (!declared) throw new RpcFailure(-32602, `${name.slice(0, 100)} is not declared by the caller of this session`, 'tool.not_found');
     const outcome = await gate.callDeclared(here.actor, declared.tool, declared.source, params['arguments'] ?? {}, {
       signal: options.signal,
     });
