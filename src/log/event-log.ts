@@ -1,5 +1,5 @@
 import type { Delta, EventBody, SessionEvent } from '../schema/index.ts';
-import type { Bounds, Database, EventTables, StoredEvent } from '../store/index.ts';
+import { eventsOf, frameOf, type Bounds, type Database, type EventRun, type EventTables, type StoredEvent } from '../store/index.ts';
 import { Feed, type Reader } from './feed.ts';
 import { follow, type Followed } from './follow.ts';
 
@@ -36,8 +36,6 @@ export interface EventLog {
   delta(delta: Delta): void;
   /** Everything after the cursor, then what comes, each event exactly once; ends with the signal or the log's removal. */
   follow(sessionId: string, options: FollowOptions): AsyncGenerator<Followed, void, void>;
-  /** Fires after each commit with the session's newest index; for doors that only wake their clients. */
-  onAppend(listener: (sessionId: string, newest: number, events: readonly StoredEvent[]) => void): () => void;
   /** Fires when another process committed something. */
   onForeignCommit(listener: () => void): () => void;
   close(): void;
@@ -52,9 +50,15 @@ export interface EventLogOptions {
   pollMs?: number;
 }
 
+const readBytes = 256 * 1024;
+const usualBytes = 256;
+const maxRunLength = 64 * 1024;
+
+/** Adds an event whose JSON is given from its second member on; answers its index. */
+type AddTail = (sessionId: string, type: string, tail: string) => number;
+
 export function eventLog({ db, events, redact = (value) => value, pollMs = 500 }: EventLogOptions): EventLog {
   const feeds = new Map<string, Feed>();
-  const appendListeners = new Set<(sessionId: string, newest: number, events: readonly StoredEvent[]) => void>();
   const foreignListeners = new Set<() => void>();
   let version = events.foreignVersion();
 
@@ -74,46 +78,44 @@ export function eventLog({ db, events, redact = (value) => value, pollMs = 500 }
 
   const boundsOf = async (sessionId: string): Promise<Bounds> => (await events.bounds(sessionId)) ?? { oldest: 0, newest: -1 };
 
-  const tell = (sessionId: string, stored: StoredEvent[]): void => {
-    feeds.get(sessionId)?.push(stored);
-    for (const listener of appendListeners) listener(sessionId, stored[stored.length - 1]!.index, stored);
+  /** Appends of the same moment share one transaction and one run. */
+  let gathering: { adds: ((add: AddTail) => void)[]; stored: Promise<void> } | undefined;
+  const gather = (): NonNullable<typeof gathering> => {
+    const adds: ((add: AddTail) => void)[] = [];
+    const close = (): void => {
+      if (gathering?.adds === adds) gathering = undefined;
+    };
+    const stored = writeTails((add) => {
+      close();
+      for (const each of adds) each(add);
+    }).finally(close);
+    return (gathering = { adds, stored });
   };
 
   const log: EventLog = {
-    async write(run) {
-      const appended = new Map<string, StoredEvent[]>();
-      const removed: string[] = [];
-      const after: (() => void)[] = [];
+    write: (run) => writeTails((_, tx) => run(tx)),
+    async append(sessionId, turn, ...bodies) {
       const at = new Date().toISOString();
-      const tx: LogTransaction = {
-        db,
-        append(sessionId, turn, body) {
-          const stored = events.append(sessionId, body.type, eventTail(sessionId, turn, at, redact(body)));
-          const list = appended.get(sessionId);
-          if (list) list.push(stored);
-          else appended.set(sessionId, [stored]);
-          return stored.index;
-        },
-        newest: (sessionId) => events.newestNow(sessionId),
-        remove(sessionId) {
-          events.remove(sessionId);
-          removed.push(sessionId);
-        },
-        afterCommit: (each) => void after.push(each),
-      };
-      const value = await db.write(() => run(tx));
-      for (const [sessionId, stored] of appended) tell(sessionId, stored);
-      for (const sessionId of removed) feeds.get(sessionId)?.remove();
-      for (const each of after) each();
-      return value;
-    },
-    append(sessionId, turn, ...bodies) {
-      return log.write((tx) => bodies.reduce((_, body) => tx.append(sessionId, turn, body), -1));
+      const tails = bodies.map((body) => eventTail(sessionId, turn, at, redact(body)));
+      let index = -1;
+      const { adds, stored } = gathering ?? gather();
+      adds.push((add) => tails.forEach((tail, i) => (index = add(sessionId, bodies[i]!.type, tail))));
+      await stored;
+      return index;
     },
     async read(sessionId, after, max) {
-      return (await events.read(sessionId, after, max)).map((stored) => JSON.parse(stored.json) as SessionEvent);
+      return (await log.readStored(sessionId, after, max)).map((stored) => JSON.parse(stored.json) as SessionEvent);
     },
-    readStored: (sessionId, after, max) => events.read(sessionId, after, max),
+    async readStored(sessionId, after, max) {
+      const found: StoredEvent[] = [];
+      for (let cursor = after; ; ) {
+        const runs = await events.read(sessionId, cursor, Math.min(readBytes, max * usualBytes));
+        if (runs.length === 0) return found;
+        for (const run of runs)
+          for (const event of eventsOf(run)) if (found.push(event) >= max) return found;
+        cursor = runs[runs.length - 1]!.last;
+      }
+    },
     bounds: boundsOf,
     delta(delta) {
       feeds.get(delta.session_id)?.delta(redact(delta));
@@ -123,13 +125,9 @@ export function eventLog({ db, events, redact = (value) => value, pollMs = 500 }
         after: options.after,
         signal: options.signal,
         bounds: () => boundsOf(sessionId),
-        read: (after, max) => events.read(sessionId, after, max),
+        read: (after, bytes) => events.read(sessionId, after, bytes),
         enter: (reader) => enter(sessionId, reader),
       });
-    },
-    onAppend(listener) {
-      appendListeners.add(listener);
-      return () => appendListeners.delete(listener);
     },
     onForeignCommit(listener) {
       foreignListeners.add(listener);
@@ -141,6 +139,38 @@ export function eventLog({ db, events, redact = (value) => value, pollMs = 500 }
     },
   };
   return log;
+
+  async function writeTails<T>(run: (add: AddTail, tx: LogTransaction) => T): Promise<T> {
+    const appended = new Map<string, RunsInTheMaking>();
+    const removed: string[] = [];
+    const after: (() => void)[] = [];
+    const at = new Date().toISOString();
+    const add: AddTail = (sessionId, type, tail) => {
+      let runs = appended.get(sessionId);
+      if (!runs) appended.set(sessionId, (runs = new RunsInTheMaking(events.newestNow(sessionId) + 1)));
+      return runs.add(type, tail);
+    };
+    const tx: LogTransaction = {
+      db,
+      append: (sessionId, turn, body) => add(sessionId, body.type, eventTail(sessionId, turn, at, redact(body))),
+      newest: (sessionId) => appended.get(sessionId)?.newest ?? events.newestNow(sessionId),
+      remove(sessionId) {
+        appended.delete(sessionId);
+        events.remove(sessionId);
+        removed.push(sessionId);
+      },
+      afterCommit: (each) => void after.push(each),
+    };
+    const value = await db.write(() => {
+      const made = run(add, tx);
+      for (const [sessionId, runs] of appended) for (const each of runs.finish()) events.append(sessionId, each);
+      return made;
+    });
+    for (const [sessionId, runs] of appended) feeds.get(sessionId)?.push(runs.finish());
+    for (const sessionId of removed) feeds.get(sessionId)?.remove();
+    for (const each of after) each();
+    return value;
+  }
 
   function enter(sessionId: string, reader: Reader): { feed: Feed; leave: () => void } {
     let feed = feeds.get(sessionId);
@@ -154,6 +184,36 @@ export function eventLog({ db, events, redact = (value) => value, pollMs = 500 }
         if (entered.readers.size === 0 && feeds.get(sessionId) === entered) feeds.delete(sessionId);
       },
     };
+  }
+}
+
+/** The frames that one transaction adds to a log. */
+class RunsInTheMaking {
+  newest: number;
+  #first: number;
+  #text = '';
+  readonly #runs: EventRun[] = [];
+
+  constructor(first: number) {
+    this.#first = first;
+    this.newest = first - 1;
+  }
+
+  add(type: string, tail: string): number {
+    this.#text += frameOf(++this.newest, type, tail);
+    if (this.#text.length >= maxRunLength) this.#cut();
+    return this.newest;
+  }
+
+  finish(): readonly EventRun[] {
+    if (this.#text !== '') this.#cut();
+    return this.#runs;
+  }
+
+  #cut(): void {
+    this.#runs.push({ first: this.#first, last: this.newest, frames: Buffer.from(this.#text) });
+    this.#text = '';
+    this.#first = this.newest + 1;
   }
 }
 

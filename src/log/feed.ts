@@ -1,29 +1,28 @@
 import type { Delta } from '../schema/index.ts';
-import type { StoredEvent } from '../store/index.ts';
+import { eventsOf, runAfter, type EventRun, type StoredEvent } from '../store/index.ts';
 
-const maxTailEvents = 4096;
+const maxTailRuns = 4096;
 const maxTailBytes = 8 * 1024 * 1024;
-const maxBatch = 512;
-const maxBatchBytes = 256 * 1024;
+const batchBytes = 256 * 1024;
 const maxKeptBatches = 32;
 const maxWaitingDeltas = 256;
 
-/** Several events in a row, shared by every stream that stands at the same place; `frames` is made once. */
+/** Several events in a row, ready to be sent, shared by every stream that stands at the same place. */
 export class Batch {
   readonly kind = 'events';
-  readonly events: readonly StoredEvent[];
-  #frames: Buffer | undefined;
-  constructor(events: readonly StoredEvent[]) {
-    this.events = events;
-  }
-  get last(): number {
-    return this.events[this.events.length - 1]!.index;
-  }
+  readonly last: number;
   /** The events as server-sent event frames. */
-  get frames(): Buffer {
-    return (this.#frames ??= Buffer.from(
-      this.events.map((event) => `id: ${event.index}\nevent: ${event.type}\ndata: ${event.json}\n\n`).join(''),
-    ));
+  readonly frames: Buffer;
+  readonly #first: number;
+
+  constructor(runs: readonly EventRun[]) {
+    this.#first = runs[0]!.first;
+    this.last = runs[runs.length - 1]!.last;
+    this.frames = runs.length === 1 ? runs[0]!.frames : Buffer.concat(runs.map((run) => run.frames));
+  }
+
+  get events(): StoredEvent[] {
+    return [...eventsOf({ first: this.#first, last: this.last, frames: this.frames })];
   }
 }
 
@@ -32,6 +31,9 @@ interface PlacedDelta {
   after: number;
   delta: Delta;
 }
+
+/** Reads what follows an index, at least so many bytes of it where there are as many. */
+export type ReadRuns = (after: number, bytes: number) => Promise<EventRun[]>;
 
 /** One reader's place in a feed. */
 export interface Reader {
@@ -45,7 +47,7 @@ export interface Reader {
  */
 export class Feed {
   readonly readers = new Set<Reader>();
-  #tail: StoredEvent[] = [];
+  #tail: EventRun[] = [];
   #tailBytes = 0;
   /** By the index they follow, the latest used last: streams that stand at the same place share one, wherever that is. */
   readonly #batches = new Map<number, Batch | Promise<Batch | undefined>>();
@@ -53,13 +55,13 @@ export class Feed {
   isRemoved = false;
 
   /** Takes events that are committed. A hole before them empties the tail, so that readers go to the table. */
-  push(events: readonly StoredEvent[]): void {
-    for (const event of events) {
-      if (event.index <= this.newest) continue;
-      if (event.index !== this.newest + 1) this.#forget();
-      this.#tail.push(event);
-      this.#tailBytes += event.json.length;
-      this.newest = event.index;
+  push(runs: readonly EventRun[]): void {
+    for (const run of runs) {
+      if (run.last <= this.newest) continue;
+      if (run.first !== this.newest + 1) this.#forget();
+      this.#tail.push(run);
+      this.#tailBytes += run.frames.length;
+      this.newest = run.last;
     }
     this.#trim();
     this.wakeAll();
@@ -88,7 +90,7 @@ export class Feed {
   }
 
   /** What follows `after`: from memory, or read once for all who ask for it; undefined when there is nothing. */
-  next(after: number, read: (after: number, max: number) => Promise<StoredEvent[]>): Batch | Promise<Batch | undefined> {
+  next(after: number, read: ReadRuns): Batch | Promise<Batch | undefined> {
     const known = this.#batches.get(after);
     const batch = known ?? this.#fromTail(after) ?? this.#fromTable(after, read);
     if (known) this.#batches.delete(after);
@@ -99,15 +101,22 @@ export class Feed {
 
   #fromTail(after: number): Batch | undefined {
     const first = this.#tail[0];
-    if (!first || first.index > after + 1) return undefined;
-    const start = after + 1 - first.index;
-    return new Batch(cut(this.#tail, start));
+    if (!first || first.first > after + 1) return undefined;
+    // Most readers are nearly up to date.
+    let start = this.#tail.length - 1;
+    while (this.#tail[start]!.first > after + 1) start--;
+    const runs = [runAfter(this.#tail[start]!, after)];
+    for (let bytes = runs[0]!.frames.length; bytes < batchBytes && ++start < this.#tail.length; ) {
+      runs.push(this.#tail[start]!);
+      bytes += this.#tail[start]!.frames.length;
+    }
+    return new Batch(runs);
   }
 
-  #fromTable(after: number, read: (after: number, max: number) => Promise<StoredEvent[]>): Promise<Batch | undefined> {
-    return read(after, maxBatch).then(
-      (events) => {
-        if (events.length > 0) return new Batch(cut(events, 0));
+  #fromTable(after: number, read: ReadRuns): Promise<Batch | undefined> {
+    return read(after, batchBytes).then(
+      (runs) => {
+        if (runs.length > 0) return new Batch(runs);
         this.#batches.delete(after);
         return undefined;
       },
@@ -128,17 +137,10 @@ export class Feed {
   }
 
   #trim(): void {
-    if (this.#tail.length <= maxTailEvents && this.#tailBytes <= maxTailBytes) return;
-    let drop = Math.max(0, this.#tail.length - maxTailEvents / 2);
-    for (const event of this.#tail.slice(0, drop)) this.#tailBytes -= event.json.length;
-    while (this.#tailBytes > maxTailBytes && drop < this.#tail.length) this.#tailBytes -= this.#tail[drop++]!.json.length;
+    if (this.#tail.length <= maxTailRuns && this.#tailBytes <= maxTailBytes) return;
+    let drop = Math.max(0, this.#tail.length - maxTailRuns / 2);
+    for (const run of this.#tail.slice(0, drop)) this.#tailBytes -= run.frames.length;
+    while (this.#tailBytes > maxTailBytes && drop < this.#tail.length) this.#tailBytes -= this.#tail[drop++]!.frames.length;
     this.#tail = this.#tail.slice(drop);
   }
-}
-
-/** As many events from `start` on as one write should carry, at least one. */
-function cut(events: readonly StoredEvent[], start: number): StoredEvent[] {
-  let end = start;
-  for (let bytes = 0; end < events.length && end - start < maxBatch && bytes < maxBatchBytes; end++) bytes += events[end]!.json.length;
-  return events.slice(start, end);
 }

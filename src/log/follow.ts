@@ -1,6 +1,6 @@
 import type { Delta } from '../schema/index.ts';
-import type { Bounds, StoredEvent } from '../store/index.ts';
-import type { Batch, Feed, Reader } from './feed.ts';
+import type { Bounds } from '../store/index.ts';
+import type { Batch, Feed, Reader, ReadRuns } from './feed.ts';
 
 /** What a follower gets: where the log stands, then events in order, with live pieces between them. */
 export type Followed =
@@ -13,7 +13,7 @@ interface Source {
   after: number | undefined;
   signal: AbortSignal;
   bounds(): Promise<Bounds>;
-  read(after: number, max: number): Promise<StoredEvent[]>;
+  read: ReadRuns;
   enter(reader: Reader): { feed: Feed; leave: () => void };
 }
 

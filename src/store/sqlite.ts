@@ -1,4 +1,4 @@
-import { closeSync, openSync } from 'node:fs';
+import { chmodSync, closeSync, existsSync, openSync, renameSync, rmSync } from 'node:fs';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isBusy } from './lock.ts';
@@ -12,6 +12,8 @@ interface Waiting {
   reject: (error: unknown) => void;
 }
 
+const breathEveryMs = 10;
+
 /**
  * One SQLite file shared by several processes. Reads are direct; writes are queued and committed in groups
  * under `BEGIN IMMEDIATE`, which is the lock across processes. A busy lock is waited for asynchronously.
@@ -23,6 +25,7 @@ export class Database {
   readonly #waiting: Waiting[] = [];
   #draining: Promise<void> | undefined;
   #closed = false;
+  #breathedAt = 0;
 
   constructor(path: string) {
     // SQLite gives its side files the mode of the file itself.
@@ -60,6 +63,11 @@ export class Database {
     return this.prepare(sql).all(...params) as T[];
   }
 
+  /** Rows one after the other; whoever has enough may stop. */
+  each<T>(sql: string, ...params: SqlValue[]): Iterable<T> {
+    return this.prepare(sql).iterate(...params) as Iterable<T>;
+  }
+
   /** Only inside a Writer. */
   run(sql: string, ...params: SqlValue[]): number {
     return Number(this.prepare(sql).run(...params).changes);
@@ -93,8 +101,9 @@ export class Database {
         return;
       }
       const group = this.#waiting.splice(0, 256);
-      const settled = group.map((each) => this.#runOne(each));
+      let settled: (() => void)[];
       try {
+        settled = group.length === 1 ? [this.#runAlone(group[0]!)] : group.map((each) => this.#runOne(each));
         this.prepare('COMMIT').run();
       } catch (error) {
         if (this.#db.isTransaction) this.#db.exec('ROLLBACK');
@@ -102,9 +111,19 @@ export class Database {
         continue;
       }
       for (const settle of settled) settle();
-      // Where several write at once, their next writes shall share the next commit as well.
-      if (group.length > 1) await new Promise(setImmediate);
+      // Where several write at once, their next writes shall share the next commit as well. And whoever writes
+      // again as soon as it is answered must not keep everyone else from the event loop.
+      if (group.length > 1 || performance.now() - this.#breathedAt > breathEveryMs) {
+        await new Promise(setImmediate);
+        this.#breathedAt = performance.now();
+      }
     }
+  }
+
+  /** What it throws undoes the whole transaction: there is nothing else in it. */
+  #runAlone({ run, resolve }: Waiting): () => void {
+    const value = run(this);
+    return () => resolve(value);
   }
 
   #runOne({ run, resolve, reject }: Waiting): () => void {
@@ -133,12 +152,13 @@ export class Database {
     }
   }
 
-  /** Brings one component's tables to the newest step; each step runs once, ever, per file. */
+  /** Brings one component's tables to the newest step; each step runs once, ever, per file, on a copy's safety. */
   async migrate(component: string, steps: readonly string[]): Promise<void> {
+    await this.write((db) => db.#db.exec('CREATE TABLE IF NOT EXISTS schema_steps (component TEXT PRIMARY KEY, step INTEGER NOT NULL)'));
+    const before = this.#stepOf(component);
+    if (before > 0 && before < steps.length) this.#keepCopy(`${component}-${before}`);
     await this.write((db) => {
-      db.#db.exec('CREATE TABLE IF NOT EXISTS schema_steps (component TEXT PRIMARY KEY, step INTEGER NOT NULL)');
-      const row = db.get<{ step: number }>('SELECT step FROM schema_steps WHERE component = ?', component);
-      const done = row?.step ?? 0;
+      const done = this.#stepOf(component);
       if (done > steps.length) throw new NewerHome(component, done, steps.length);
       for (const step of steps.slice(done)) db.#db.exec(step);
       db.run(
@@ -147,6 +167,22 @@ export class Database {
         steps.length,
       );
     });
+  }
+
+  #stepOf(component: string): number {
+    return this.get<{ step: number }>('SELECT step FROM schema_steps WHERE component = ?', component)?.step ?? 0;
+  }
+
+  /** What an older version wrote stays beside the file that the newer one changes. */
+  #keepCopy(name: string): void {
+    const file = this.#db.location();
+    if (file === null) return;
+    const copy = `${file}.before-${name}`;
+    if (existsSync(copy)) return;
+    rmSync(`${copy}.tmp`, { force: true });
+    this.prepare('VACUUM INTO ?').run(`${copy}.tmp`);
+    chmodSync(`${copy}.tmp`, 0o600);
+    renameSync(`${copy}.tmp`, copy);
   }
 
   /** Waits for queued writes, then closes. */
