@@ -4,6 +4,7 @@ import type { Catalog } from '../catalog/index.ts';
 import type { Observer } from '../observe/index.ts';
 import {
   asFailure,
+  callName,
   compileSchema,
   fail,
   Failure,
@@ -217,7 +218,7 @@ export function callGate({ catalog, views, observe, settings, keepLarge, redact 
           at,
           durationMs: performance.now() - startedAt,
           name: tool.name,
-          pack: `${tool.bundleSlug}.${tool.slug}`,
+          pack: callName(tool),
           toolId: tool.id,
           bundleSlug: tool.bundleSlug,
           level: tool.level,

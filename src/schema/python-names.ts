@@ -39,3 +39,14 @@ export function functionName(toolSlug: string): string {
   if (keywords.has(name)) return `${name}_`;
   return /^\p{Nd}/u.test(name) ? `_${name}` : name;
 }
+
+const callNames = new WeakMap<object, string>();
+
+/** How a program calls a tool: `pack.function`. Kept per object, because every call is recorded under it. */
+export function callName(tool: { bundleSlug: string; slug: string }): string {
+  const known = callNames.get(tool);
+  if (known !== undefined) return known;
+  const name = `${packName(tool.bundleSlug)}.${functionName(tool.slug)}`;
+  callNames.set(tool, name);
+  return name;
+}

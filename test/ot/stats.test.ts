@@ -75,6 +75,17 @@ test('ot.stats(tool=) is about that tool alone, totals included', async () => {
   );
 });
 
+test('calls are counted under the name that ot.tools() lists, also where slugs have dashes or are Python words', async () => {
+  const bundle = await makeBundle(server, 'two-words');
+  for (const slug of ['get-it', 'import']) await server.ask('PUT', bundle.tool(slug), toolBody());
+  for (const name of ['two_words.get_it', 'two_words.import_']) {
+    await server.run(`${name}(text="a")`);
+    assert.deepEqual(parse(await server.run(`ot.tools(pattern="${name}", info="list")`)), [name]);
+    const answer = await stats(`tool="${name}"`);
+    assert.deepEqual([answer.total_calls, answer.tools[0].tool], [1, name]);
+  }
+});
+
 test('ot.stats(output=) writes a report and answers its path', async () => {
   const answer = await stats('output="stats.html"');
   assert.equal(answer.html_report, join(server.home, 'reports', 'stats.html'));
