@@ -1,6 +1,9 @@
 import { rm } from 'node:fs/promises';
 import { Database } from '../store/index.ts';
 
+const writeAtOnce = 256;
+const writeAfterMs = 200;
+
 /** A file of the catalog as it was read: good until its time or size changes. */
 export interface CachedFile {
   path: string;
@@ -26,7 +29,8 @@ export interface CatalogCache {
   summaries(folder: string): CachedSummary[];
   folders(): string[];
   text(path: string, mtimeMs: number, size: number): string | undefined;
-  put(files: (CachedFile & { summary: string })[]): void;
+  /** Written a moment later, many in one go; what is lost by a crash is read from its file. */
+  put(file: CachedFile & { summary: string }): void;
   remove(paths: string[]): void;
   close(): Promise<void>;
 }
@@ -45,7 +49,28 @@ async function open(path: string): Promise<CatalogCache> {
   await db.migrate('catalog_cache', [
     'CREATE TABLE files (path TEXT PRIMARY KEY, mtime REAL NOT NULL, size INTEGER NOT NULL, summary TEXT NOT NULL, text TEXT NOT NULL) WITHOUT ROWID',
   ]);
-  const quietly = (write: Promise<unknown>): void => void write.catch(() => {});
+  /** What is not written yet; without a row it is to be removed. */
+  let waiting = new Map<string, (CachedFile & { summary: string }) | undefined>();
+  let timer: NodeJS.Timeout | undefined;
+  const write = async (): Promise<void> => {
+    clearTimeout(timer);
+    timer = undefined;
+    const some = waiting;
+    if (some.size === 0) return;
+    waiting = new Map();
+    const rows = db.write((tx) => {
+      for (const [path, file] of some)
+        if (file) tx.run('INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?, ?)', path, file.mtimeMs, file.size, file.summary, file.text);
+        else tx.run('DELETE FROM files WHERE path = ?', path);
+    });
+    // What cannot be cached is read from its file: a full disk here must not fail a call.
+    await rows.catch(() => {});
+  };
+  const later = (path: string, file?: CachedFile & { summary: string }): void => {
+    waiting.set(path, file);
+    if (waiting.size >= writeAtOnce) void write();
+    else timer ??= setTimeout(() => void write(), writeAfterMs).unref();
+  };
   return {
     // `0` follows `/`: the range holds everything below the folder.
     summaries: (folder) =>
@@ -58,30 +83,18 @@ async function open(path: string): Promise<CatalogCache> {
       db
         .all<{ folder: string }>("SELECT DISTINCT substr(path, 1, instr(path, '/') - 1) AS folder FROM files")
         .map(({ folder }) => folder),
-    text: (path, mtimeMs, size) =>
-      db.get<{ text: string }>('SELECT text FROM files WHERE path = ? AND mtime = ? AND size = ?', path, mtimeMs, size)
-        ?.text,
-    // What cannot be cached is read from its file: a full disk here must not fail a call.
-    put: (files) =>
-      quietly(
-        db.write((tx) => {
-          for (const file of files)
-            tx.run(
-              'INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?, ?)',
-              file.path,
-              file.mtimeMs,
-              file.size,
-              file.summary,
-              file.text,
-            );
-        }),
-      ),
-    remove: (paths) =>
-      quietly(
-        db.write((tx) => {
-          for (const path of paths) tx.run('DELETE FROM files WHERE path = ?', path);
-        }),
-      ),
-    close: () => db.close(),
+    text: (path, mtimeMs, size) => {
+      const file = waiting.get(path);
+      if (file?.mtimeMs === mtimeMs && file.size === size) return file.text;
+      return db.get<{ text: string }>('SELECT text FROM files WHERE path = ? AND mtime = ? AND size = ?', path, mtimeMs, size)?.text;
+    },
+    put: (file) => later(file.path, file),
+    remove: (paths) => {
+      for (const path of paths) later(path);
+    },
+    close: async () => {
+      await write();
+      await db.close();
+    },
   };
 }

@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import type { Bundle } from '../schema/index.ts';
 import type { Catalog, CatalogChange } from './catalog.ts';
 import { openSearchIndex } from './search-index.ts';
@@ -6,6 +6,9 @@ import type { RankedHit, SearchDoc, SearchHit, SearchIndex, SearchOptions } from
 import type { ToolSummary } from './tool-summary.ts';
 
 const loadAtOnce = 50;
+const tellAtOnce = 500;
+const followAfterMs = 25;
+const closeWithinMs = 2000;
 
 /** What a catalog offers to those who look for tools. */
 export interface CatalogSearch {
@@ -30,6 +33,9 @@ class FollowingSearch implements CatalogSearch {
   readonly #onProblem: (reason: string) => void;
   readonly #stop: () => void;
   readonly #bundles = new Map<string, string>();
+  /** Tools that changed since the index was last told; those that change together are told together. */
+  #changed = new Map<string, 'put' | 'gone'>();
+  #telling: NodeJS.Timeout | undefined;
   /** Changes that are on their way into the index; searches wait for those that were there before them. */
   #following: Promise<void>;
 
@@ -50,21 +56,23 @@ class FollowingSearch implements CatalogSearch {
   }
 
   async ready(): Promise<void> {
-    await this.#following;
+    await this.#told();
   }
 
   async query(text: string, options?: SearchOptions): Promise<SearchHit[]> {
-    await this.#following;
+    await this.#told();
     return this.#index.query(text, options);
   }
 
   async rank(text: string, options?: Omit<SearchOptions, 'after'>): Promise<RankedHit[]> {
-    await this.#following;
+    await this.#told();
     return this.#index.rank(text, options);
   }
 
   async close(): Promise<void> {
     this.#stop();
+    // What the index does not know when it closes costs a comparison of everything at the next start.
+    if (this.#changed.size > 0) await Promise.race([this.#told(), sleep(closeWithinMs, undefined, { ref: false })]);
     await this.#index.close();
   }
 
@@ -72,14 +80,29 @@ class FollowingSearch implements CatalogSearch {
     const put =
       change.kind === 'tools' ? change.put : this.#changedBundles().flatMap((id) => this.#catalog.summariesOf(id));
     const gone = change.kind === 'tools' ? change.gone : [];
-    if (put.length === 0 && gone.length === 0) return;
+    for (const { id } of gone) this.#changed.set(id, 'gone');
+    for (const { id } of put) this.#changed.set(id, 'put');
+    if (this.#changed.size > 0) this.#telling ??= setTimeout(() => void this.#told(), followAfterMs).unref();
+  }
+
+  /** Resolves when the index knows of every change up to now. */
+  #told(): Promise<void> {
+    clearTimeout(this.#telling);
+    this.#telling = undefined;
+    const changed = this.#changed;
+    if (changed.size === 0) return this.#following;
+    this.#changed = new Map();
     const step = async (): Promise<void> => {
-      if (gone.length > 0) await this.#index.remove(gone.map((summary) => summary.id));
-      if (put.length > 0) await this.#index.put(await this.#load(put.map((summary) => summary.id)));
+      const gone = [...changed].flatMap(([id, how]) => (how === 'gone' ? [id] : []));
+      const put = [...changed].flatMap(([id, how]) => (how === 'put' ? [id] : []));
+      if (gone.length > 0) await this.#index.remove(gone);
+      for (let from = 0; from < put.length; from += tellAtOnce)
+        await this.#index.put(await this.#load(put.slice(from, from + tellAtOnce)));
     };
     this.#following = this.#following
       .then(step)
       .catch((error: Error) => this.#onProblem(`a change did not reach the search index: ${error.message}`));
+    return this.#following;
   }
 
   /** Bundles whose slug or switch is not what it was when this was last asked. */

@@ -1,4 +1,4 @@
-import { readdir } from 'node:fs/promises';
+import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fail, newUuid, toolName, type Bundle, type BundleBody, type Tool, type ToolBody } from '../schema/index.ts';
 import { makeFolder, removeFile, stageFile } from '../store/index.ts';
@@ -100,22 +100,27 @@ export class CatalogWriter {
     const about = { schemaVersion, id: newUuid(), bundleID, slug, version };
     const file: ToolFile = { ...about, name: this.#nameFor(bundle, slug), ...body, createdAt: now, modifiedAt: now };
     const text = toText(file);
-    // Written and synced before the lock is taken, so that writers wait for each other's rename only.
-    const staged = await stageFile(this.#folder, text);
+    // Written and synced before the lock is taken, so that writers wait for each other's move only.
+    const draft = await this.#stored.draft(text);
     try {
-      return await this.#stored.change({
-        paths: [path],
-        apply: async () => {
+      return await this.#stored.create({
+        path,
+        draft,
+        name: file.name,
+        owner: `${bundleID}/${slug}`,
+        check: () => {
           const current = this.#storedBundle(bundleID);
           this.#demandEnabled(current);
           if (this.#nameFor(current, slug) !== file.name) throw fail('name.taken', { name: file.name, owner: current.slug });
-          if (!(await staged.create(this.#path(path)))) throw this.#whyTaken(path, slug, version);
-          await this.#stored.took(path, text);
+        },
+        placed: () => {
+          this.#stored.tookNew(path, file, text, draft);
           return { ...file, isBuiltIn: false };
         },
+        taken: () => this.#whyTaken(path, slug, version),
       });
     } catch (error) {
-      await staged.discard();
+      await rm(draft.temp, { force: true });
       throw error;
     }
   }

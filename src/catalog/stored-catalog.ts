@@ -1,26 +1,14 @@
 import { readdir, readFile, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { parseUuid7, type Tool } from '../schema/index.ts';
-import { ProcessLock, syncFolder, type Database } from '../store/index.ts';
+import { FileThread, makeFolder, ProcessLock, type Database, type Draft } from '../store/index.ts';
 import { openCatalogCache, type CatalogCache } from './catalog-cache.ts';
+import { ChangeQueue, type Creation, type Operation } from './change-queue.ts';
 import { FolderWatch } from './folder-watch.ts';
-import { bundleFileName, bundlePath, parseTool, type ToolFile } from './stored-files.ts';
+import { bundlePath, parseTool, type ToolFile } from './stored-files.ts';
 import { StoredRecords, summarise, wholeOf, type Change, type FileStamp } from './stored-records.ts';
 import type { ToolSummary } from './tool-summary.ts';
-
-/** One change of files, made while this process holds the catalog's lock. */
-export interface Operation<T> {
-  /** Every path it may touch, known beforehand: other processes are told before anything moves. */
-  paths: string[];
-  /** Checks against the newest state and moves the files; throws a Failure to refuse. */
-  apply(): Promise<T>;
-}
-
-interface Queued {
-  operation: Operation<unknown>;
-  resolve: (value: unknown) => void;
-  reject: (error: unknown) => void;
-}
 
 export interface StoredCatalogOptions {
   folder: string;
@@ -36,8 +24,11 @@ export interface StoredCatalogOptions {
 /** Stands for the switches table in the list of changed paths. */
 export const switchesPath = 'switches';
 
+/** Where new files are written; nobody watches it, so nobody is woken by files that are not there yet. */
+const draftsFolder = '.drafts';
 const keptTools = 4096;
-const readAtOnce = 32;
+const foldersAtOnce = 32;
+const lookAtOnce = 64;
 const lookEveryMs = 1500;
 const strayMs = 3600_000;
 
@@ -49,8 +40,8 @@ export class StoredCatalog {
   readonly #lock: ProcessLock;
   readonly #watch: FolderWatch;
   readonly #whole = new Map<string, Tool>();
-  readonly #queue: Queued[] = [];
-  #working: Promise<void> | undefined;
+  readonly #files = new FileThread();
+  readonly #changes: ChangeQueue;
   /** Up to here everything was taken in under the lock. */
   #seenSeq = 0;
   #settledSeq = 0;
@@ -63,6 +54,14 @@ export class StoredCatalog {
     this.#options = options;
     this.#cache = cache;
     this.#lock = new ProcessLock(options.lockPath);
+    this.#changes = new ChangeQueue({
+      folder: options.folder,
+      db: options.db,
+      lock: this.#lock,
+      files: this.#files,
+      catchUp: () => this.#catchUp(),
+      announced: (seq) => (this.#seenSeq = seq),
+    });
     this.#watch = new FolderWatch(options.folder, (paths) => this.#inBackground(() => this.#look(paths)));
   }
 
@@ -70,6 +69,7 @@ export class StoredCatalog {
     await options.db.migrate('catalog_changes', [
       'CREATE TABLE catalog_changes (seq INTEGER PRIMARY KEY AUTOINCREMENT, path TEXT NOT NULL)',
     ]);
+    await makeFolder(join(options.folder, draftsFolder));
     const self = new StoredCatalog(options, await openCatalogCache(options.cachePath));
     await self.#load();
     return self;
@@ -100,69 +100,19 @@ export class StoredCatalog {
     return tool;
   }
 
-  /** Queues a change; those that wait together share one hold of the lock and one sync of each folder. */
+  /** Queues a change; those that wait together are made together. */
   change<T>(operation: Operation<T>): Promise<T> {
-    return new Promise<T>((resolve, reject) => {
-      this.#queue.push({ operation, resolve: resolve as (value: unknown) => void, reject });
-      this.#working ??= Promise.resolve().then(() => this.#work());
-    });
+    return this.#changes.change(operation);
   }
 
-  async #work(): Promise<void> {
-    await this.#workGroups();
-    this.#working = undefined;
-    // A change that came while the last group was being answered found this work still set.
-    if (this.#queue.length > 0) await (this.#working ??= this.#work());
+  /** Queues a new file; those that wait together are placed together. */
+  create<T>(creation: Creation<T>): Promise<T> {
+    return this.#changes.create(creation);
   }
 
-  async #workGroups(): Promise<void> {
-    while (this.#queue.length > 0) {
-      let group: Queued[] = [];
-      try {
-        await this.#lock.hold(async () => {
-          group = this.#queue.splice(0, 64);
-          await this.#applyGroup(group);
-        });
-      } catch (error) {
-        for (const each of group.length > 0 ? group : this.#queue.splice(0)) each.reject(error);
-      }
-    }
-  }
-
-  async #applyGroup(group: Queued[]): Promise<void> {
-    await this.#catchUp();
-    await this.#announce(group.flatMap(({ operation }) => operation.paths));
-    const folders = new Set<string>();
-    const settle: (() => void)[] = [];
-    for (const { operation, resolve, reject } of group) {
-      try {
-        const value = await operation.apply();
-        for (const path of operation.paths) folders.add(dirname(path));
-        // A new bundle is a new entry of the catalog's folder itself.
-        if (operation.paths.some((path) => path.endsWith(`/${bundleFileName}`))) folders.add('.');
-        settle.push(() => resolve(value));
-      } catch (error) {
-        settle.push(() => reject(error));
-      }
-    }
-    await Promise.all([...folders].map((folder) => this.#syncIfThere(folder)));
-    for (const each of settle) each();
-  }
-
-  async #syncIfThere(folder: string): Promise<void> {
-    await syncFolder(join(this.#options.folder, folder)).catch((error: NodeJS.ErrnoException) => {
-      if (error.code !== 'ENOENT') throw error;
-    });
-  }
-
-  /** Tells other processes before anything moves, so that a holder who dies in between hides nothing from them. */
-  async #announce(paths: string[]): Promise<void> {
-    this.#seenSeq = await this.#options.db.write((tx) => {
-      for (const path of paths) tx.run('INSERT INTO catalog_changes (path) VALUES (?)', path);
-      const last = tx.get<{ seq: number }>('SELECT max(seq) AS seq FROM catalog_changes')?.seq ?? 0;
-      tx.run('DELETE FROM catalog_changes WHERE seq < ?', last - 50_000);
-      return last;
-    });
+  /** Writes a file that has no place yet. */
+  draft(text: string): Promise<Draft> {
+    return this.#files.draft(join(this.#options.folder, draftsFolder), text);
   }
 
   /** Reads what other processes changed since we last looked; called with the lock held. */
@@ -180,29 +130,38 @@ export class StoredCatalog {
   async took(path: string, text: string): Promise<void> {
     const info = await stat(join(this.#options.folder, path));
     this.#watch.add(dirname(path));
-    this.#tell(this.#take(path, text, info));
+    this.#tell([this.#take(path, text, info)]);
+  }
+
+  /** The same for a tool that this process has just made: nothing of it must be read again. */
+  tookNew(path: string, file: ToolFile, text: string, stamp: FileStamp): void {
+    this.#watch.add(dirname(path));
+    const change = this.records.takeNew(path, file, stamp);
+    this.#remember(path, file, text, stamp);
+    this.#tell([change]);
   }
 
   gone(paths: string[]): void {
     this.#cache.remove(paths);
-    this.#tell(...paths.map((path) => this.records.forget(path)));
+    this.#tell(paths.map((path) => this.records.forget(path)));
   }
 
-  #take(path: string, text: string, stamp: FileStamp): Change | undefined {
-    const change = this.records.take(path, text, stamp);
+  #take(path: string, text: string, stamp: FileStamp, inBulk = false): Change | undefined {
+    const change = this.records.take(path, text, stamp, inBulk);
     const reason = this.records.corrupt.get(path);
     if (reason !== undefined) {
       this.#cache.remove([path]);
       this.#options.onCorrupt(path, reason);
-    } else if (change?.kind === 'tool' && change.whole) {
-      const { whole } = change;
-      this.#keep(wholeOf(whole));
-      this.#cache.put([{ path, mtimeMs: stamp.mtimeMs, size: stamp.size, text, summary: packSummary(whole) }]);
-    }
+    } else if (change?.kind === 'tool' && change.whole) this.#remember(path, change.whole, text, stamp);
     return change;
   }
 
-  #tell(...changes: (Change | undefined)[]): void {
+  #remember(path: string, file: ToolFile, text: string, { mtimeMs, size }: FileStamp): void {
+    this.#keep(wholeOf(file));
+    this.#cache.put({ path, mtimeMs, size, text, summary: packSummary(file) });
+  }
+
+  #tell(changes: (Change | undefined)[]): void {
     const real = changes.filter((change) => change !== undefined);
     if (real.length > 0) this.#options.onChange(real);
   }
@@ -214,7 +173,7 @@ export class StoredCatalog {
     const unread: string[] = [];
     const stale: string[] = [];
     const folders = await this.#folders();
-    await inTurns(folders, async (folder) => {
+    await inTurns(folders, foldersAtOnce, async (folder) => {
       const paths = await this.#filesOf(folder);
       // Folder by folder: all at once they would need as much memory again as the catalog itself.
       const cached = new Map(this.#cache.summaries(folder).map((row) => [row.path, row]));
@@ -226,11 +185,11 @@ export class StoredCatalog {
       }
       stale.push(...cached.keys());
     });
-    this.records.settle();
     const known = new Set(folders);
     for (const folder of this.#cache.folders()) if (!known.has(folder)) stale.push(...this.#cache.summaries(folder).map((row) => row.path));
     this.#cache.remove(stale);
-    await inTurns(unread, (path) => this.#lookAt(path));
+    await this.#lookAt(unread, true);
+    this.records.settle();
     this.#inBackground(() => this.#lookThrough());
     this.#inBackground(() => this.#sweep());
     this.#looking = setInterval(() => this.#inBackground(() => this.#lookAround()), lookEveryMs);
@@ -239,12 +198,13 @@ export class StoredCatalog {
 
   /** What writers that were killed left behind; younger ones may belong to a writer that still runs. */
   async #sweep(): Promise<void> {
-    for (const name of await readdir(this.#options.folder)) {
-      if (!name.endsWith('.tmp')) continue;
-      const path = join(this.#options.folder, name);
-      const info = await stat(path).catch(() => undefined);
-      if (info && Date.now() - info.mtimeMs > strayMs) await rm(path, { force: true });
-    }
+    for (const folder of ['.', draftsFolder])
+      for (const name of await readdir(join(this.#options.folder, folder))) {
+        if (!name.endsWith('.tmp')) continue;
+        const path = join(this.#options.folder, folder, name);
+        const info = await stat(path).catch(() => undefined);
+        if (info && Date.now() - info.mtimeMs > strayMs) await rm(path, { force: true });
+      }
   }
 
   async #folders(): Promise<string[]> {
@@ -260,14 +220,11 @@ export class StoredCatalog {
 
   /** Compares every file with what we know of it: in small steps, behind everything else. */
   async #lookThrough(): Promise<void> {
-    const known = new Set(this.records.allPaths());
-    for (const folder of await this.#folders()) {
-      const paths = await this.#filesOf(folder);
-      for (const path of paths) known.delete(path);
-      await inTurns(paths, (path) => this.#lookAt(path));
+    const there = await this.#folders();
+    for (const folder of new Set([...there, ...this.records.bundleFolders()])) {
       if (this.#closed) return;
+      await this.#lookAtFolder(folder);
     }
-    for (const path of known) await this.#lookAt(path);
   }
 
   /** Looks at what the system cannot watch for us, and at what other processes announced. */
@@ -288,31 +245,48 @@ export class StoredCatalog {
   }
 
   async #look(paths: Set<string>): Promise<void> {
+    const files: string[] = [];
     for (const path of paths) {
       if (path === switchesPath) this.#options.onSwitches();
       else if (parseUuid7(path) === path) await this.#lookAtFolder(path);
-      else await this.#lookAt(path);
+      else files.push(path);
     }
+    await this.#lookAt(files);
   }
 
   async #lookAtFolder(folder: string): Promise<void> {
     const present = await this.#filesOf(folder);
     const known = this.records.pathsOf(folder);
     if (present.length === 0) this.#watch.drop(folder);
-    await inTurns([...new Set([...present, ...known])], (path) => this.#lookAt(path));
+    await this.#lookAt([...new Set([...present, ...known])]);
   }
 
-  async #lookAt(path: string): Promise<void> {
-    const full = join(this.#options.folder, path);
-    const info = await stat(full).catch(() => undefined);
-    if (!info?.isFile()) {
-      if (this.records.stampOf(path) || this.records.corrupt.has(path)) this.gone([path]);
-      return;
+  async #lookAt(paths: readonly string[], inBulk = false): Promise<void> {
+    for (let from = 0; from < paths.length && !this.#closed; from += lookAtOnce) {
+      if (from > 0) await nextTurn();
+      let left = paths.slice(from, from + lookAtOnce);
+      while (left.length > 0) left = await this.#lookAtSome(left, inBulk);
     }
-    const known = this.records.stampOf(path);
-    if (known && known.mtimeMs === info.mtimeMs && known.size === info.size) return;
-    const text = await readFile(full, 'utf8').catch(() => undefined);
-    if (text !== undefined) this.#tell(this.#take(path, text, info));
+  }
+
+  /** Answers those that were changed from here while they were looked at: what was seen of them may be older. */
+  async #lookAtSome(paths: readonly string[], inBulk: boolean): Promise<string[]> {
+    const known = paths.map((path) => this.records.stampOf(path));
+    const asked = paths.map((path, at) => ({ path, mtimeMs: known[at]?.mtimeMs, size: known[at]?.size }));
+    const looked = await this.#files.look(this.#options.folder, asked);
+    const again: string[] = [];
+    const changes: (Change | undefined)[] = [];
+    paths.forEach((path, at) => {
+      const found = looked[at]!;
+      if (this.records.stampOf(path) !== known[at]) again.push(path);
+      else if (found === 'gone') {
+        if (!known[at] && !this.records.corrupt.has(path)) return;
+        this.#cache.remove([path]);
+        changes.push(this.records.forget(path));
+      } else if (found !== 'same') changes.push(this.#take(path, found.text, found, inBulk));
+    });
+    this.#tell(changes);
+    return again;
   }
 
   #inBackground(work: () => Promise<void>): void {
@@ -331,19 +305,20 @@ export class StoredCatalog {
     clearInterval(this.#looking);
     this.#closed = true;
     this.#watch.close();
-    await this.#working;
+    await this.#changes.idle();
     await this.#background;
+    await this.#files.close();
     await this.#lock.close();
     await this.#cache.close();
   }
 }
 
-async function inTurns<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
+async function inTurns<T>(items: readonly T[], atOnce: number, work: (item: T) => Promise<void>): Promise<void> {
   let next = 0;
   const worker = async (): Promise<void> => {
     while (next < items.length) await work(items[next++]!);
   };
-  await Promise.all(Array.from({ length: Math.min(readAtOnce, items.length) }, worker));
+  await Promise.all(Array.from({ length: Math.min(atOnce, items.length) }, worker));
 }
 
 /** A summary as one short array of text: 125,000 of them are read at every start. */

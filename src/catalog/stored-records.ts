@@ -1,5 +1,6 @@
+import { dirname } from 'node:path';
 import type { Tool } from '../schema/index.ts';
-import { kindOf, parseBundle, parseTool, toolPath, type BundleFile, type ToolFile } from './stored-files.ts';
+import { bundlePath, kindOf, parseBundle, parseTool, toolPath, type BundleFile, type ToolFile } from './stored-files.ts';
 import { OneOrMore } from './one-or-more.ts';
 import { shared } from './shared-texts.ts';
 import { OrderedSummaries, type ToolSummary } from './tool-summary.ts';
@@ -28,7 +29,7 @@ export class StoredRecords {
   readonly #bundleStamps = new Map<string, FileStamp>();
 
   /** Takes in a file's text; what is damaged is noted and hides nothing else. */
-  take(path: string, text: string, stamp: FileStamp): Change | undefined {
+  take(path: string, text: string, stamp: FileStamp, inBulk = false): Change | undefined {
     const of = kindOf(path);
     if (!of) return undefined;
     this.corrupt.delete(path);
@@ -40,13 +41,21 @@ export class StoredRecords {
       }
       const whole = parseTool(text, path, of.bundleID);
       const summary = summarise(whole, path, stamp);
-      this.takeSummary(summary);
+      this.takeSummary(summary, inBulk);
       return { kind: 'tool', summary, whole };
     } catch (error) {
       const gone = this.forget(path);
       this.corrupt.set(path, error instanceof Error ? error.message : String(error));
       return gone;
     }
+  }
+
+  /** Takes in a tool whose file was made from what is given. */
+  takeNew(path: string, whole: ToolFile, stamp: FileStamp): Change {
+    this.corrupt.delete(path);
+    const summary = summarise(whole, path, stamp);
+    this.takeSummary(summary);
+    return { kind: 'tool', summary, whole };
   }
 
   /** Takes in what a cache remembered of a tool file. With `inBulk` the order is made later by `settle`. */
@@ -89,12 +98,18 @@ export class StoredRecords {
 
   /** Paths known below one bundle's folder, damaged ones included. */
   pathsOf(bundleID: string): string[] {
-    const inside = (path: string): boolean => path.startsWith(`${bundleID}/`);
-    return [...this.#byPath.keys(), ...this.#bundleStamps.keys(), ...this.corrupt.keys()].filter(inside);
+    const paths = Array.from(this.ofBundle(bundleID), (summary) => summary.file!.path);
+    const own = bundlePath(bundleID);
+    if (this.#bundleStamps.has(own)) paths.push(own);
+    for (const path of this.corrupt.keys()) if (path.startsWith(`${bundleID}/`)) paths.push(path);
+    return paths;
   }
 
-  allPaths(): string[] {
-    return [...this.#byPath.keys(), ...this.#bundleStamps.keys(), ...this.corrupt.keys()];
+  /** Folders of which anything is known. */
+  bundleFolders(): Set<string> {
+    const folders = new Set([...this.bundles.keys(), ...this.#ofBundle.keys()]);
+    for (const path of this.corrupt.keys()) folders.add(dirname(path));
+    return folders;
   }
 
   byKey(bundleID: string, slug: string, version: string): ToolSummary | undefined {
