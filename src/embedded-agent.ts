@@ -6,6 +6,7 @@ import { functionInfo, openEngine, type ProgramOutcome, type World } from './cod
 const hour = 3600_000;
 /** Tools that were declared with the very message may reach the agent a moment after it. */
 const settleMs = 150;
+const ownPrefix = 'oubliette_';
 
 const engine = openEngine({
   childPath: new URL(process.env['OUBLIETTE_CODE_CHILD'] ?? './code-child.js', import.meta.url).pathname,
@@ -23,10 +24,13 @@ const programs: ProgramPort = {
       await settled;
       return (await tools(false)).get(name);
     };
+    const hasOwnTools = async (): Promise<boolean> => [...(await tools(false)).keys()].some((each) => each.startsWith(ownPrefix));
     const world: World = {
       async bare(name) {
         const schema = await find(name);
         if (schema !== undefined) return functionInfo(name, schema);
+        // The server's own word on a tool that its key does not reach tells more than "not defined".
+        if (name.startsWith(ownPrefix) && (await hasOwnTools())) return functionInfo(name, { additionalProperties: true });
         return name === 'tools' ? functionInfo('tools', { properties: {}, additionalProperties: false }) : undefined;
       },
       bareNames: async () => ['tools', ...(await tools(false)).keys()],

@@ -118,6 +118,14 @@ describe("the server's own tools over a session's socket", () => {
     assert.equal((await call(keys['admin']!, 'demo_foo', { text: 'x' })).error.code, -32602);
   });
 
+  it('tells an agent in its sandbox that its key is too weak for a tool, whether it was offered or not', async () => {
+    const grant = { scope: 'write' };
+    const message = 'try:\n  oubliette_token_create(name="inside", scope="read")\nexcept RuntimeError as e:\n  said = str(e)\nsaid';
+    const denied = await turn(server, { project_id: projectId, create_workspace: true, message, grant });
+    assert.equal(denied.text, 'tool not allowed for this token scope');
+    await value(server, 'session_end', { session_id: denied.sessionId });
+  });
+
   it('checks the key at every call: expired or revoked since discovery', async () => {
     const short = await value(server, 'token_create', { name: 'short', scope: 'read', ttl_seconds: 1 });
     const doomed = await value(server, 'token_create', { name: 'doomed', scope: 'read' });
