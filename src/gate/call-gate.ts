@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { performance } from 'node:perf_hooks';
 import { demandLevel } from '../auth/index.ts';
 import type { Catalog } from '../catalog/index.ts';
@@ -10,13 +11,13 @@ import {
   Failure,
   isDispatchCode,
   isObject,
+  isoNow,
   isTooDeep,
   newId,
   reaches,
   reasonOf,
   type Actor,
   type Bundle,
-  type Call,
   type CallOptions,
   type CallRecord,
   type Outcome,
@@ -24,8 +25,10 @@ import {
   type ToolResult,
   type ToolView,
 } from '../schema/index.ts';
+import { Deadline } from './deadline.ts';
 import type { Gate, KeepLarge, ToolRef } from './gate.ts';
 import { RateLimit } from './rate-limit.ts';
+import { RunningCall, type CallPower } from './running-call.ts';
 import { isInReach, type Seen, type ToolViews } from './tool-views.ts';
 
 export interface CallGateDeps {
@@ -93,28 +96,26 @@ export function callGate({ catalog, views, observe, settings, keepLarge, redact 
       await begun.record(asFailure(error).code, 0, false);
       throw hide(error);
     }
-    return dispatch(actor, seen, checked, { ...options, requestId }, begun);
+    return dispatch(actor, seen, checked, requestId, options, begun);
   };
 
   const dispatch = async (
     actor: Actor,
     seen: Seen,
     args: Record<string, unknown>,
-    options: CallOptions & { requestId: string },
+    requestId: string,
+    options: CallOptions,
     begun: Begun,
   ): Promise<Outcome> => {
     const { view } = seen;
     const timeoutMs = view.limits?.timeoutMs ?? (seen.bundle.kind === 'stored' ? storedTimeoutMs : offeredTimeoutMs);
-    const deadline = new AbortController();
-    const timer = setTimeout(() => deadline.abort(fail('tool.timeout', { tool: view.name, timeoutMs })), timeoutMs);
-    // The server's own sockets keep it alive; a call that is waited for must not keep it from stopping.
-    timer.unref();
-    const cancel = (): void => deadline.abort(fail('tool.cancelled', { tool: view.name }));
-    options.signal?.addEventListener('abort', cancel, { once: true });
-    if (options.signal?.aborted) cancel();
+    const deadline = new Deadline(timeoutMs, options.signal, {
+      timeout: () => fail('tool.timeout', { tool: view.name, timeoutMs }),
+      cancel: () => fail('tool.cancelled', { tool: view.name }),
+    });
     try {
-      const inner = innerCall(actor, view, options, deadline.signal);
-      const result = redact.value(await orAborted(seen.source!.run(view, args, inner), deadline.signal));
+      const running = new RunningCall(power, actor, view, requestId, options, deadline);
+      const result = redact.value(await deadline.race(seen.source!.run(view, args, running)));
       const { outcome, bytes } = await settle(actor, seen, result, options);
       await begun.record(outcome.ok ? 'ok' : 'tool.failed', bytes, true);
       return outcome;
@@ -126,42 +127,9 @@ export function callGate({ catalog, views, observe, settings, keepLarge, redact 
       const message = redact.text(failure.message);
       return { ok: false, error: { code: failure.code, message, retryable: failure.retryable } };
     } finally {
-      clearTimeout(timer);
-      options.signal?.removeEventListener('abort', cancel);
+      deadline.end();
     }
   };
-
-  const innerCall = (actor: Actor, tool: ToolView, options: CallOptions & { requestId: string }, signal: AbortSignal): Call => ({
-    actor,
-    tool,
-    requestId: options.requestId,
-    ...(options.parent !== undefined && { parent: options.parent }),
-    ...(options.budget && { budget: options.budget }),
-    ...(options.client && { client: options.client }),
-    signal,
-    list: () => gate.list(actor),
-    invoke: (name, args, inner = {}) =>
-      call(actor, name, args, {
-        ...(options.onProgress && { onProgress: options.onProgress }),
-        ...(options.onLog && { onLog: options.onLog }),
-        ...(options.onClientRequest && { onClientRequest: options.onClientRequest }),
-        ...(options.budget && { budget: options.budget }),
-        ...(options.client && { client: { capabilities: options.client.capabilities } }),
-        ...inner,
-        signal: inner.signal ?? signal,
-        parent: options.requestId,
-      }),
-    progress: (progress) => options.onProgress?.(redact.value(progress)),
-    log: (level, message, fields = {}) => {
-      observe.log[level]({ ...fields, tool: tool.name, requestId: options.requestId }, message);
-      options.onLog?.({ level, logger: tool.name, data: redact.text(message) });
-    },
-    relayLog: (entry) => options.onLog?.(redact.value(entry)),
-    askClient: async (method, params) => {
-      if (!options.onClientRequest) throw fail('not_supported', { what: `${method} (nobody is there to answer it)` });
-      return options.onClientRequest(method, params, signal);
-    },
-  });
 
   const hide = (error: unknown): unknown => {
     if (!(error instanceof Failure)) return error;
@@ -208,13 +176,14 @@ export function callGate({ catalog, views, observe, settings, keepLarge, redact 
 
   const begin = (actor: Actor, tool: ToolView, args: unknown, requestId: string, options: CallOptions): Begun => {
     const startedAt = performance.now();
-    const at = new Date().toISOString();
+    const at = isoNow();
     const argsText = JSON.stringify(args) ?? '';
     return {
       record: (outcome, resultBytes, isDispatched) => {
+        const { door, principal, tokenId, sessionId } = actor;
         const written = observe.record({
           requestId,
-          ...(options.parent !== undefined && { parent: options.parent }),
+          parent: options.parent,
           at,
           durationMs: performance.now() - startedAt,
           name: tool.name,
@@ -222,16 +191,16 @@ export function callGate({ catalog, views, observe, settings, keepLarge, redact 
           toolId: tool.id,
           bundleSlug: tool.bundleSlug,
           level: tool.level,
-          door: actor.door,
-          principal: actor.principal,
-          ...(actor.tokenId !== undefined && { tokenId: actor.tokenId }),
-          ...(actor.sessionId !== undefined && { sessionId: actor.sessionId }),
-          ...projectOf(actor, args),
+          door,
+          principal,
+          tokenId,
+          sessionId,
+          projectId: projectOf(actor, args),
           outcome,
           isDispatched,
           argsBytes: Buffer.byteLength(argsText),
           resultBytes,
-          argsHmac: observe.hmac(argsText),
+          argsDigest: hash('sha256', argsText),
         });
         // Reads are written behind; what changes something is on disk before it is answered.
         return tool.level === 'read' ? (written.catch(() => {}), Promise.resolve()) : written;
@@ -239,6 +208,7 @@ export function callGate({ catalog, views, observe, settings, keepLarge, redact 
     };
   };
 
+  const power: CallPower = { call, list: (actor) => gate.list(actor), log: observe.log, redact };
   const gate: Gate = {
     call,
     async callDeclared(actor, tool, source, args, options = {}) {
@@ -310,20 +280,6 @@ function spend({ budget }: CallOptions): void {
   budget.callsLeft--;
 }
 
-async function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  let stop = (): void => {};
-  const aborted = new Promise<never>((_, reject) => {
-    stop = () => reject(signal.reason as Error);
-    if (signal.aborted) stop();
-    signal.addEventListener('abort', stop, { once: true });
-  });
-  try {
-    return await Promise.race([work, aborted]);
-  } finally {
-    signal.removeEventListener('abort', stop);
-  }
-}
-
 /** A tool that threw has failed; only the server's own tools speak with the catalogue's other codes. */
 function failureOf(error: unknown, { isOwn }: Seen): Failure {
   if (error instanceof Failure) {
@@ -354,8 +310,7 @@ function inlineLimit(actor: Actor, settings: Settings): number {
   return actor.door === 'mcp' ? settings.output.maxInlineBytes : maxAnswerBytes;
 }
 
-function projectOf(actor: Actor, args: unknown): { projectId?: string } {
+function projectOf(actor: Actor, args: unknown): string | undefined {
   const named = isObject(args) ? args['project_id'] : undefined;
-  const projectId = typeof named === 'string' ? named : actor.projectId;
-  return projectId === undefined ? {} : { projectId };
+  return typeof named === 'string' ? named : actor.projectId;
 }

@@ -2,10 +2,15 @@ import { pino } from 'pino';
 import type { LogFile } from './log-file.ts';
 import type { Logger } from './observer.ts';
 
+/** A logger that says whether anyone would read what it is told. */
+export interface LevelledLogger extends Logger {
+  isLevelEnabled(level: string): boolean;
+}
+
 const levels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'];
 
 /** JSON lines with time, level name and whatever the caller adds; every line passes `redact` before it is written. */
-export function jsonLogger(file: LogFile, level: string, redact: (line: string) => string): Logger {
+export function jsonLogger(file: LogFile, level: string, redact: (line: string) => string): LevelledLogger {
   const logger = pino(
     {
       level: levels.includes(level) ? level : 'info',

@@ -96,7 +96,5 @@ export interface Observer {
     since?: string;
   }): Promise<Record<string, unknown>[]>;
   metricsText(): Promise<string>;
-  /** Keyed hash for arguments. */
-  hmac(text: string): string;
   close(): Promise<void>;
 }

@@ -2,9 +2,10 @@ import { join } from 'node:path';
 import type { ConfigRoom } from '../config/index.ts';
 import { Failure, type CallRecord } from '../schema/index.ts';
 import type { Database, Home } from '../store/index.ts';
-import { Audit } from './audit.ts';
+import { Audit, isPoll } from './audit.ts';
+import { Intake } from './intake.ts';
 import { LogFile } from './log-file.ts';
-import { jsonLogger } from './logger.ts';
+import { jsonLogger, type LevelledLogger } from './logger.ts';
 import { Metrics } from './metrics.ts';
 import type { Observer } from './observer.ts';
 import { StatSlots } from './stat-slots.ts';
@@ -33,7 +34,17 @@ export async function openObserver({ home, db, config, key, level = 'info' }: Ob
   const sync = new WalSync(home.stateDb);
   const usage = await UsageCounters.open(db, onError('usage'));
   const slots = await StatSlots.open(db, onError('stats'));
-  const audit = await Audit.open({ db, key, sync, onError: onError('audit') });
+  const audit = await Audit.open({ db, path: home.stateDb, key, sync, onError: onError('audit') });
+  const intake = new Intake((records) => {
+    const isCounted = config.current().stats.enabled;
+    for (const record of records) {
+      metrics.call(record);
+      if (record.level === 'read') audit.addRead(record);
+      if (!record.isDispatched) continue;
+      usage.add(record);
+      if (isCounted) slots.add(record);
+    }
+  });
 
   return {
     log,
@@ -52,24 +63,20 @@ export async function openObserver({ home, db, config, key, level = 'info' }: Ob
         throw error;
       }
     },
-    async record(record) {
-      metrics.call(record);
-      if (record.isDispatched) {
-        usage.add(record);
-        if (config.current().stats.enabled) slots.add(record);
-      }
+    record(record) {
+      intake.add(record);
       logCall(log, record);
-      await audit.add(record);
+      return record.level === 'read' ? settled : audit.write(record);
     },
-    usage: (toolId) => usage.of(toolId),
-    stats: (query) => slots.stats(query),
-    series: (query) => slots.series(query),
-    groups: (query, by) => slots.groups(query, by),
-    verifyAudit: () => audit.verify(),
-    auditRows: (query) => audit.rows(query),
-    metricsText: () => metrics.text(),
-    hmac: (text) => audit.hmac(text),
+    usage: (toolId) => (intake.empty(), usage.of(toolId)),
+    stats: (query) => (intake.empty(), slots.stats(query)),
+    series: (query) => (intake.empty(), slots.series(query)),
+    groups: (query, by) => (intake.empty(), slots.groups(query, by)),
+    verifyAudit: () => (intake.empty(), audit.verify()),
+    auditRows: (query) => (intake.empty(), audit.rows(query)),
+    metricsText: () => (intake.empty(), metrics.text()),
     async close() {
+      intake.empty();
       await Promise.all([usage.close(), slots.close(), audit.close()]);
       await sync.close();
       await file.close();
@@ -79,13 +86,14 @@ export async function openObserver({ home, db, config, key, level = 'info' }: Ob
 }
 
 /** One line per call, named as programs name it (`demo.foo`); what is asked over and over is told at debug. */
-function logCall(log: Observer['log'], record: CallRecord): void {
+function logCall(log: LevelledLogger, record: CallRecord): void {
   // The tools of `ot` log spans of their own, with what was asked, when they run.
   if (record.bundleSlug === 'ot' && record.isDispatched) return;
-  const isPoll = record.level === 'read' && /^session_events$|_list$/.test(record.name);
+  const level = isPoll(record) ? 'debug' : 'info';
+  if (!log.isLevelEnabled(level)) return;
   const { requestId, parent, name: tool, door, tokenId, projectId, sessionId, outcome } = record;
   const status = outcome === 'ok' ? 'ok' : 'error';
-  log[isPoll ? 'debug' : 'info']({
+  log[level]({
     span: record.pack,
     status,
     ...(outcome !== 'ok' && { code: outcome }),
@@ -100,4 +108,5 @@ function logCall(log: Observer['log'], record: CallRecord): void {
   });
 }
 
+const settled = Promise.resolve();
 const round = (ms: number): number => Math.round(ms * 1000) / 1000;

@@ -1,7 +1,7 @@
 import type { CallRecord } from '../schema/index.ts';
 import type { Database } from '../store/index.ts';
 import { Behind } from './behind.ts';
-import { bucketOf, fromText, merge, quantile, toText, type Histogram } from './histogram.ts';
+import { bucketOf, count, fromText, merge, quantile, toText, type Histogram } from './histogram.ts';
 import type { Reach, Series, Stats, StatsQuery, ToolStats } from './observer.ts';
 
 const writeAfterMs = 500;
@@ -54,24 +54,17 @@ export class StatSlots {
   }
 
   add(record: CallRecord): void {
-    const reachedModel = record.parent === undefined && (record.door === 'mcp' || record.door === 'socket');
-    const one: Slot = {
-      slot: Math.floor(Date.parse(record.at) / slotMs) * slotMs,
-      name: record.name,
-      pack: record.pack,
-      bundle: record.bundleSlug,
-      principal: record.principal,
-      token_id: record.tokenId ?? '',
-      project_id: record.projectId ?? '',
-      calls: 1,
-      failures: record.outcome === 'ok' ? 0 : 1,
-      duration_ms: record.durationMs,
-      result_bytes: record.resultBytes,
-      spent_bytes: reachedModel ? record.resultBytes : 0,
-      durations: new Map([[bucketOf(record.durationMs), 1]]),
-    };
-    const key = keyOf(one);
-    this.#fresh.set(key, together(this.#fresh.get(key), one));
+    const at = Math.floor(Date.parse(record.at) / slotMs) * slotMs;
+    const key = `${at} ${record.name} ${record.principal} ${record.tokenId ?? ''} ${record.projectId ?? ''}`;
+    let slot = this.#fresh.get(key);
+    if (!slot) this.#fresh.set(key, (slot = emptySlot(at, record)));
+    slot.calls++;
+    if (record.outcome !== 'ok') slot.failures++;
+    slot.duration_ms += record.durationMs;
+    slot.result_bytes += record.resultBytes;
+    if (record.parent === undefined && (record.door === 'mcp' || record.door === 'socket'))
+      slot.spent_bytes += record.resultBytes;
+    count(slot.durations, bucketOf(record.durationMs));
     this.#behind.soon();
   }
 
@@ -163,21 +156,34 @@ export class StatSlots {
   }
 
   async #write(): Promise<void> {
-    const taken = [...this.#fresh.values()];
-    if (taken.length === 0) return;
+    const taken = this.#fresh;
+    if (taken.size === 0) return;
     this.#fresh = new Map();
     try {
       await this.#db.write((db) => taken.forEach((slot) => addUp(db, slot)));
     } catch (error) {
-      for (const slot of taken) this.#fresh.set(keyOf(slot), together(this.#fresh.get(keyOf(slot)), slot));
+      for (const [key, slot] of taken) this.#fresh.set(key, together(this.#fresh.get(key), slot));
       this.#behind.soon();
       throw error;
     }
   }
 }
 
-const keyOf = (slot: Slot): string =>
-  JSON.stringify([slot.slot, slot.name, slot.principal, slot.token_id, slot.project_id]);
+const emptySlot = (slot: number, record: CallRecord): Slot => ({
+  slot,
+  name: record.name,
+  pack: record.pack,
+  bundle: record.bundleSlug,
+  principal: record.principal,
+  token_id: record.tokenId ?? '',
+  project_id: record.projectId ?? '',
+  calls: 0,
+  failures: 0,
+  duration_ms: 0,
+  result_bytes: 0,
+  spent_bytes: 0,
+  durations: new Map(),
+});
 
 const slotOf = (row: Row): Slot => ({ ...row, durations: fromText(row.durations) });
 

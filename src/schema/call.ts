@@ -58,10 +58,10 @@ export interface Call {
   readonly actor: Actor;
   readonly tool: ToolView;
   readonly requestId: string;
-  readonly parent?: string;
+  readonly parent?: string | undefined;
   readonly signal: AbortSignal;
-  readonly budget?: Budget;
-  readonly client?: ClientBehind;
+  readonly budget?: Budget | undefined;
+  readonly client?: ClientBehind | undefined;
   /** All tools this actor may see. */
   list(): Promise<ToolView[]>;
   /** Calls another tool by name (`demo_foo`); throws a Failure when refused, answers an Outcome when dispatched. */

@@ -9,6 +9,7 @@ export * from './directory.ts';
 export * from './errors.ts';
 export type * from './event.ts';
 export * from './ids.ts';
+export * from './iso-now.ts';
 export * from './json.ts';
 export { compileSchema, type Checked, type CompiledSchema, type CompileOptions } from './json-schema.ts';
 export * from './level.ts';

@@ -5,7 +5,7 @@ import type { Level } from './level.ts';
 /** One call that passed the gate, or was refused there: feeds usage, stats, audit, metrics and the log. */
 export interface CallRecord {
   requestId: string;
-  parent?: string;
+  parent?: string | undefined;
   at: string;
   durationMs: number;
   /** `demo_foo`, and `demo.foo` as code mode says it. */
@@ -16,14 +16,14 @@ export interface CallRecord {
   level: Level;
   door: Door;
   principal: string;
-  tokenId?: string;
-  projectId?: string;
-  sessionId?: string;
+  tokenId?: string | undefined;
+  projectId?: string | undefined;
+  sessionId?: string | undefined;
   outcome: 'ok' | ErrorCode;
   /** False for what the gate refused: it is audited, but counts in no usage and no statistics. */
   isDispatched: boolean;
   argsBytes: number;
   resultBytes: number;
-  /** Arguments leave the gate only as a keyed hash. */
-  argsHmac: string;
+  /** SHA-256 of the arguments, in hex: they leave the gate only so, and are kept only as a keyed hash of it. */
+  argsDigest: string;
 }

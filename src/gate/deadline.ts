@@ -1,0 +1,75 @@
+/** Those that began in this turn of the event loop. */
+let fresh: Deadline[] = [];
+
+function armFresh(): void {
+  const late = fresh;
+  fresh = [];
+  for (const each of late) each.arm();
+}
+
+/**
+ * How long a call may take, and who may end it. Most calls are over in the turn in which they began: a timer and a
+ * listener are made only for those that are not, and a signal only for tools that look at it.
+ */
+export class Deadline {
+  readonly #endsAt: number;
+  readonly #outer: AbortSignal | undefined;
+  readonly #onTimeout: () => Error;
+  readonly #onCancel: () => Error;
+  #controller: AbortController | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #reject: ((reason: Error) => void) | undefined;
+  #reason: Error | undefined;
+  #isOver = false;
+
+  constructor(timeoutMs: number, outer: AbortSignal | undefined, why: { timeout: () => Error; cancel: () => Error }) {
+    this.#endsAt = performance.now() + timeoutMs;
+    this.#outer = outer;
+    this.#onTimeout = why.timeout;
+    this.#onCancel = why.cancel;
+    if (outer?.aborted) this.#cancel();
+    else if (fresh.push(this) === 1) setImmediate(armFresh);
+  }
+
+  get signal(): AbortSignal {
+    if (!this.#controller) {
+      this.#controller = new AbortController();
+      if (this.#reason) this.#controller.abort(this.#reason);
+    }
+    return this.#controller.signal;
+  }
+
+  /** What the work answers, or a rejection as soon as it must not go on. */
+  race<T>(work: Promise<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      this.#reject = reject;
+      work.then(resolve, reject);
+      if (this.#reason) reject(this.#reason);
+    });
+  }
+
+  /** The call was answered. */
+  end(): void {
+    this.#isOver = true;
+    clearTimeout(this.#timer);
+    if (this.#timer) this.#outer?.removeEventListener('abort', this.#cancel);
+  }
+
+  arm(): void {
+    if (this.#isOver || this.#reason) return;
+    if (this.#outer?.aborted) return this.#cancel();
+    this.#timer = setTimeout(() => this.#stop(this.#onTimeout()), Math.max(1, this.#endsAt - performance.now()));
+    // The server's own sockets keep it alive; a call that is waited for must not keep it from stopping.
+    this.#timer.unref();
+    this.#outer?.addEventListener('abort', this.#cancel, { once: true });
+  }
+
+  readonly #cancel = (): void => this.#stop(this.#onCancel());
+
+  #stop(reason: Error): void {
+    if (this.#isOver || this.#reason) return;
+    this.#reason = reason;
+    this.#controller?.abort(reason);
+    this.#reject?.(reason);
+  }
+}

@@ -1,0 +1,85 @@
+import type { Logger } from '../observe/index.ts';
+import { fail, type Actor, type Budget, type Call, type CallOptions, type ClientBehind, type Outcome, type Progress, type ToolView } from '../schema/index.ts';
+import type { Deadline } from './deadline.ts';
+import type { Gate } from './gate.ts';
+
+/** What every running call draws on. */
+export interface CallPower {
+  call: Gate['call'];
+  list: (actor: Actor) => Promise<ToolView[]>;
+  log: Logger;
+  redact: { text(text: string): string; value<T>(value: T): T };
+}
+
+/** What the gate hands to a tool while it runs. */
+export class RunningCall implements Call {
+  readonly actor: Actor;
+  readonly tool: ToolView;
+  readonly requestId: string;
+  readonly #power: CallPower;
+  readonly #options: CallOptions;
+  readonly #deadline: Deadline;
+
+  constructor(power: CallPower, actor: Actor, tool: ToolView, requestId: string, options: CallOptions, deadline: Deadline) {
+    this.actor = actor;
+    this.tool = tool;
+    this.requestId = requestId;
+    this.#power = power;
+    this.#options = options;
+    this.#deadline = deadline;
+  }
+
+  get parent(): string | undefined {
+    return this.#options.parent;
+  }
+
+  get budget(): Budget | undefined {
+    return this.#options.budget;
+  }
+
+  get client(): ClientBehind | undefined {
+    return this.#options.client;
+  }
+
+  get signal(): AbortSignal {
+    return this.#deadline.signal;
+  }
+
+  list(): Promise<ToolView[]> {
+    return this.#power.list(this.actor);
+  }
+
+  invoke(name: string, args: Record<string, unknown>, inner: CallOptions = {}): Promise<Outcome> {
+    const { onProgress, onLog, onClientRequest, budget, client } = this.#options;
+    return this.#power.call(this.actor, name, args, {
+      ...(onProgress && { onProgress }),
+      ...(onLog && { onLog }),
+      ...(onClientRequest && { onClientRequest }),
+      ...(budget && { budget }),
+      ...(client && { client: { capabilities: client.capabilities } }),
+      ...inner,
+      signal: inner.signal ?? this.signal,
+      parent: this.requestId,
+    });
+  }
+
+  progress(progress: Progress): void {
+    this.#options.onProgress?.(this.#power.redact.value(progress));
+  }
+
+  log(level: 'debug' | 'info' | 'warn' | 'error', message: string, fields: Record<string, unknown> = {}): void {
+    const { log, redact } = this.#power;
+    log[level]({ ...fields, tool: this.tool.name, requestId: this.requestId }, message);
+    this.#options.onLog?.({ level, logger: this.tool.name, data: redact.text(message) });
+  }
+
+  relayLog(entry: { level: string; logger?: string; data: unknown }): void {
+    this.#options.onLog?.(this.#power.redact.value(entry));
+  }
+
+  async askClient(method: string, params: unknown): Promise<unknown> {
+    const ask = this.#options.onClientRequest;
+    if (!ask) throw fail('not_supported', { what: `${method} (nobody is there to answer it)` });
+    return ask(method, params, this.signal);
+  }
+}

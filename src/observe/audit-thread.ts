@@ -1,0 +1,53 @@
+import { once } from 'node:events';
+import { Worker } from 'node:worker_threads';
+import { entryPoint } from '../entry.ts';
+import type { Entry } from './audit-chain.ts';
+
+/** What the thread is given to begin with. */
+export interface AuditThreadData {
+  path: string;
+  key: Uint8Array;
+}
+
+/** Appends to the audit on a thread and a connection of its own, so that floods of calls do not pay for their record. */
+export class AuditThread {
+  readonly #worker: Worker;
+
+  constructor(path: string, key: Uint8Array) {
+    this.#worker = new Worker(entryPoint('observe/audit-worker'), {
+      workerData: { path, key } satisfies AuditThreadData,
+      resourceLimits: { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 4 },
+    });
+    this.#worker.unref();
+  }
+
+  /** Resolves after the commit. One at a time: the next portion is handed over when the last one is answered. */
+  async append(entries: readonly Entry[]): Promise<void> {
+    // What is on its way keeps the process alive, an idle thread does not.
+    this.#worker.ref();
+    this.#worker.postMessage(JSON.stringify(entries));
+    try {
+      const [problem] = (await this.#answer()) as [string | null];
+      if (problem !== null) throw new Error(problem);
+    } finally {
+      this.#worker.unref();
+    }
+  }
+
+  async #answer(): Promise<unknown[]> {
+    const over = new AbortController();
+    const ended = once(this.#worker, 'exit', { signal: over.signal }).then(() => {
+      throw new Error('the thread that writes the audit ended');
+    });
+    try {
+      return await Promise.race([once(this.#worker, 'message', { signal: over.signal }), ended]);
+    } finally {
+      over.abort();
+      ended.catch(() => {});
+    }
+  }
+
+  end(): void {
+    void this.#worker.terminate();
+  }
+}
