@@ -112,7 +112,8 @@ export function newSecret(): string {
 
 /** A plain hash is enough: the secret itself has 256 bits, there is nothing to guess. */
 export function hashOf(secret: string): Buffer {
-  return hash('sha256', secret, 'buffer');
+  // By way of text, which is several times cheaper than asking for bytes.
+  return Buffer.from(hash('sha256', secret), 'hex');
 }
 
 function isOver(row: TokenRow): boolean {

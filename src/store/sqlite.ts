@@ -26,6 +26,7 @@ export class Database {
   #draining: Promise<void> | undefined;
   #closed = false;
   #breathedAt = 0;
+  #outside: number | undefined;
 
   constructor(path: string) {
     // SQLite gives its side files the mode of the file itself.
@@ -66,6 +67,18 @@ export class Database {
   /** Rows one after the other; whoever has enough may stop. */
   each<T>(sql: string, ...params: SqlValue[]): Iterable<T> {
     return this.prepare(sql).iterate(...params) as Iterable<T>;
+  }
+
+  /**
+   * A number that is another one after any other connection (thread or process) committed. Looked up once per turn of
+   * the event loop: what is asked in one turn is answered by one state of the file.
+   */
+  outsideVersion(): number {
+    if (this.#outside === undefined) {
+      this.#outside = this.get<{ data_version: number }>('PRAGMA data_version')!.data_version;
+      setImmediate(() => (this.#outside = undefined));
+    }
+    return this.#outside;
   }
 
   /** Only inside a Writer. */

@@ -1,5 +1,5 @@
 import type { Level } from '../schema/index.ts';
-import type { Database } from './sqlite.ts';
+import type { Database, Writer } from './sqlite.ts';
 
 /** A token as it is stored: never its secret, only a hash of it. */
 export interface TokenRow {
@@ -21,8 +21,8 @@ export interface TokenRow {
 
 export interface TokenStore {
   add(row: TokenRow, hash: Uint8Array): Promise<void>;
-  /** The row and its hash, found by the hash. */
-  find(hash: Uint8Array): Promise<{ row: TokenRow; hash: Uint8Array } | undefined>;
+  /** The row and its hash, found by the hash: as they are in the file now, whoever changed it. */
+  find(hash: Buffer): Promise<FoundToken | undefined>;
   get(id: string): Promise<TokenRow | undefined>;
   list(after: string, limit: number): Promise<TokenRow[]>;
   /** False when there is no such token. Revoking twice keeps the first time. */
@@ -30,6 +30,11 @@ export interface TokenStore {
   revokeOfSession(sessionId: string, at: string): Promise<void>;
   setHash(id: string, hash: Uint8Array): Promise<boolean>;
   touch(id: string, at: string): Promise<void>;
+}
+
+export interface FoundToken {
+  row: TokenRow;
+  hash: Uint8Array;
 }
 
 const steps = [
@@ -43,9 +48,12 @@ const steps = [
 /** Tokens in state.db. */
 export async function sqliteTokens(db: Database): Promise<TokenStore> {
   await db.migrate('tokens', steps);
+  const known = new Map<string, FoundToken>();
+  let seen = -1;
+  const change = <T>(write: Writer<T>): Promise<T> => db.write(write).finally(() => known.clear());
   return {
     add: (row, hash) =>
-      db.write((tx) => {
+      change((tx) => {
         tx.run(
           `INSERT INTO tokens (id, name, scope, projects, bundles, hash, created_at, expires_at, session_id, project_id, principal)
            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
@@ -63,8 +71,19 @@ export async function sqliteTokens(db: Database): Promise<TokenStore> {
         );
       }),
     find: async (hash) => {
-      const raw = db.get<Raw>('SELECT * FROM tokens WHERE hash = ?', hash);
-      return raw && { row: fromRaw(raw), hash: raw.hash };
+      if (db.outsideVersion() !== seen) {
+        seen = db.outsideVersion();
+        known.clear();
+      }
+      const key = hash.toString('latin1');
+      let found = known.get(key);
+      if (!found) {
+        const raw = db.get<Raw>('SELECT * FROM tokens WHERE hash = ?', hash);
+        if (!raw) return undefined;
+        found = { row: fromRaw(raw), hash: raw.hash };
+        known.set(key, found);
+      }
+      return found;
     },
     get: async (id) => {
       const raw = db.get<Raw>('SELECT * FROM tokens WHERE id = ?', id);
@@ -73,15 +92,15 @@ export async function sqliteTokens(db: Database): Promise<TokenStore> {
     list: async (after, limit) =>
       db.all<Raw>('SELECT * FROM tokens WHERE id > ? ORDER BY id LIMIT ?', after, limit).map(fromRaw),
     revoke: (id, at) =>
-      db.write((tx) => tx.run('UPDATE tokens SET revoked_at = coalesce(revoked_at, ?) WHERE id = ?', at, id) > 0),
+      change((tx) => tx.run('UPDATE tokens SET revoked_at = coalesce(revoked_at, ?) WHERE id = ?', at, id) > 0),
     revokeOfSession: (sessionId, at) =>
-      db.write((tx) => {
+      change((tx) => {
         tx.run('UPDATE tokens SET revoked_at = ? WHERE session_id = ? AND revoked_at IS NULL', at, sessionId);
       }),
     setHash: (id, hash) =>
-      db.write((tx) => tx.run('UPDATE tokens SET hash = ? WHERE id = ? AND revoked_at IS NULL', hash, id) > 0),
+      change((tx) => tx.run('UPDATE tokens SET hash = ? WHERE id = ? AND revoked_at IS NULL', hash, id) > 0),
     touch: (id, at) =>
-      db.write((tx) => {
+      change((tx) => {
         tx.run('UPDATE tokens SET last_used_at = ? WHERE id = ?', at, id);
       }),
   };
