@@ -73,4 +73,10 @@ export function parseTool(text: string, path: string, bundleID: string): ToolFil
 
 export const toText = (value: object): string => `${JSON.stringify(value, null, 2)}\n`;
 
-export const toBundle = (file: BundleFile): Bundle => ({ ...file, isBuiltIn: false, isManaged: false, kind: 'stored' });
+/** The same object for the same file. */
+export function toBundle(file: BundleFile): Bundle {
+  let bundle = bundles.get(file);
+  if (!bundle) bundles.set(file, (bundle = { ...file, isBuiltIn: false, isManaged: false, kind: 'stored' }));
+  return bundle;
+}
+const bundles = new WeakMap<BundleFile, Bundle>();

@@ -21,6 +21,7 @@ export class ToolViews {
   readonly #catalog: Catalog;
   readonly #sources: Sources;
   readonly #observe: Observer;
+  readonly #known = new WeakMap<Tool, Seen>();
 
   constructor(catalog: Catalog, sources: Sources, observe: Observer) {
     this.#catalog = catalog;
@@ -28,20 +29,34 @@ export class ToolViews {
     this.#observe = observe;
   }
 
-  /** Undefined when the bundle is gone or the file broke in the meantime. */
+  /** Undefined when the bundle is gone or the file broke in the meantime. The same object until something changes. */
   async see(summary: ToolSummary): Promise<Seen | undefined> {
     const bundle = this.#catalog.bundle(summary.bundleID);
     const tool = await this.#catalog.whole(summary);
     if (!bundle || !tool) return undefined;
-    const observe = this.#observe;
     const source = this.#sourceOf(tool);
     const reason = this.#reasonFor(summary, tool, source);
+    const level = this.#levelOf(tool, source);
+    const known = this.#known.get(tool);
+    if (known && known.bundle === bundle && known.view.level === level && known.view.disabledReason === reason) return known;
+    const seen: Seen = {
+      view: this.#view(tool, bundle.slug, level, reason),
+      bundle,
+      source,
+      isOwn: this.#catalog.offer(bundle.id)?.offer.isOwn ?? false,
+    };
+    this.#known.set(tool, seen);
+    return seen;
+  }
+
+  #view(tool: Tool, bundleSlug: string, level: Level, reason: string | undefined): ToolView {
+    const observe = this.#observe;
     const unchecked = [...uncheckedPatterns(tool.argSchema), ...uncheckedPatterns(tool.outputSchema)];
-    const view: ToolView = {
+    return {
       ...tool,
       isEnabled: tool.isEnabled && reason === undefined,
-      bundleSlug: bundle.slug,
-      level: this.#levelOf(tool, source),
+      bundleSlug,
+      level,
       ...(reason !== undefined && { disabledReason: reason }),
       ...(unchecked.length > 0 && { uncheckedPatterns: unchecked }),
       // Most calls never look at it.
@@ -49,7 +64,6 @@ export class ToolViews {
         return usageOf(observe, tool.id);
       },
     };
-    return { view, bundle, source, isOwn: this.#catalog.offer(bundle.id)?.offer.isOwn ?? false };
   }
 
   #sourceOf(tool: Tool): Source | undefined {
