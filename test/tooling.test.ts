@@ -21,7 +21,7 @@ test('no door imports another', () => {
 
 test('an SDK stays where it belongs', () => {
   assert.match(refusal('gate/gate.ts', 'fastify') ?? '', /only in doors/);
-  assert.equal(refusal('doors/rest/app.ts', '@fastify/cors'), undefined);
+  assert.equal(refusal('doors/rest/app.ts', '@fastify/static'), undefined);
   assert.match(refusal('sessions/spawn.ts', '@agentclientprotocol/sdk') ?? '', /only in agents/);
 });
 

@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import type { Gate, ToolRef } from '../../gate/index.ts';
-import { asFailure, check, fail, isObject, parseUuid7, type Actor, type Failure, type Outcome } from '../../schema/index.ts';
+import { asFailure, check, fail, isObject, type Actor, type Failure, type Outcome } from '../../schema/index.ts';
 
 export const CallBody = Type.Object({ args: Type.Object({}, { additionalProperties: true }) }, { additionalProperties: false });
 const CallError = Type.Object({ code: Type.String(), message: Type.String(), retryable: Type.Boolean() });
@@ -76,5 +76,5 @@ function argsOf(body: unknown): unknown {
 
 function lowerCase(ref: ToolRef): ToolRef {
   if (typeof ref === 'string') return ref;
-  return { ...ref, bundleID: parseUuid7(ref.bundleID) ?? ref.bundleID };
+  return { bundleID: ref.bundleID.toLowerCase(), slug: ref.slug, version: ref.version };
 }

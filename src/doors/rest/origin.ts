@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import type { FastifyRequest } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { fail, type Settings } from '../../schema/index.ts';
 
 /**
@@ -7,10 +7,13 @@ import { fail, type Settings } from '../../schema/index.ts';
  * are answered. Throws origin.refused.
  */
 export function checkHost(request: FastifyRequest, publicUrl: string | undefined): void {
+  if (ownHost.test(request.headers.host ?? '')) return;
   const host = hostName(request.headers.host ?? '');
   if (host === undefined || !isOurs(host, request, publicUrl))
     throw fail('origin.refused', { origin: `host ${request.headers.host?.slice(0, 100) ?? '(none)'}` });
 }
+
+const ownHost = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d{1,5})?$/i;
 
 /** A browser says where a request comes from; nothing but our own pages and listed origins may ask. */
 export function checkOrigin(request: FastifyRequest, http: Settings['http']): void {
@@ -21,8 +24,21 @@ export function checkOrigin(request: FastifyRequest, http: Settings['http']): vo
   throw fail('origin.refused', { origin: origin.slice(0, 100) });
 }
 
+/** Lets pages of the listed origins read our answers. For bearer use only: cookies never cross origins. */
+export function allowOrigin(request: FastifyRequest, reply: FastifyReply, { allowedOrigins }: Settings['http']): void {
+  if (allowedOrigins.length === 0) return;
+  void reply.header('Vary', 'Origin');
+  const { origin } = request.headers;
+  if (origin === undefined || !allowedOrigins.includes(origin)) return;
+  void reply.header('Access-Control-Allow-Origin', origin);
+  void reply.header('Access-Control-Expose-Headers', 'Mcp-Session-Id, Retry-After');
+  if (request.method !== 'OPTIONS') return;
+  void reply.header('Access-Control-Allow-Methods', 'GET, PUT, PATCH, POST, DELETE');
+  const asked = request.headers['access-control-request-headers'];
+  if (asked !== undefined) void reply.header('Access-Control-Allow-Headers', asked);
+}
+
 function isOurs(host: string, request: FastifyRequest, publicUrl: string | undefined): boolean {
-  if (host === 'localhost' || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host)) return true;
   if (publicUrl !== undefined && hostName(originOf(publicUrl).replace(/^\w+:\/\//, '')) === host) return true;
   const local = request.socket.localAddress?.replace(/^::ffff:/, '');
   return isIP(host) !== 0 && host === local;

@@ -1,9 +1,8 @@
-import cors from '@fastify/cors';
 import swagger from '@fastify/swagger';
 import fastify, { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { Logger } from '../../observe/index.ts';
 import { asFailure, fail, Failure, newId, type Settings } from '../../schema/index.ts';
-import { checkHost, checkOrigin } from './origin.ts';
+import { allowOrigin, checkHost, checkOrigin } from './origin.ts';
 
 export interface ServerOptions {
   settings: () => Settings;
@@ -34,26 +33,18 @@ export async function httpServer(options: ServerOptions): Promise<FastifyInstanc
   app.setNotFoundHandler((request, reply) =>
     sendError(fail('route.not_found', { method: request.method, path: pathOf(request) }), request, reply, options),
   );
-  app.addHook('onRequest', (request, _, done) => {
+  app.addHook('onRequest', (request, reply, done) => {
+    const { http } = settings();
     try {
-      checkHost(request, settings().http.publicUrl);
-      checkOrigin(request, settings().http);
+      checkHost(request, http.publicUrl);
+      checkOrigin(request, http);
+      allowOrigin(request, reply, http);
       done();
     } catch (error) {
       done(error as Error);
     }
   });
-  await app.register(cors, {
-    delegator: (_, answer) =>
-      answer(null, {
-        // CORS is for bearer use only: cookies never cross origins.
-        origin: settings().http.allowedOrigins,
-        credentials: false,
-        strictPreflight: false,
-        exposedHeaders: ['Mcp-Session-Id', 'Retry-After'],
-        methods: ['GET', 'PUT', 'PATCH', 'POST', 'DELETE'],
-      }),
-  });
+  app.options('*', { schema: { hide: true } }, (_, reply) => reply.code(204).send());
   await app.register(swagger, {
     openapi: {
       openapi: '3.1.0',
