@@ -66,17 +66,13 @@ export function checkText(value: unknown, where = '', maxDepth = 128): void {
   }
 }
 
-/** True when a value is nested deeper than recursive readers can stand; looks without recursion. */
-export function isTooDeep(value: unknown, maxDepth = 256): boolean {
-  let level: unknown[] = [value];
-  for (let depth = 0; level.length > 0; depth++) {
-    if (depth > maxDepth) return true;
-    level = level.flatMap((each) => (typeof each === 'object' && each !== null ? Object.values(each).filter(isContainer) : []));
-  }
+/** True when a value is nested deeper than recursive readers can stand. Looks no deeper than that itself. */
+export function isTooDeep(value: unknown, levels = 256): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  if (levels < 0) return true;
+  for (const key in value) if (isTooDeep((value as Record<string, unknown>)[key], levels - 1)) return true;
   return false;
 }
-
-const isContainer = (value: unknown): boolean => typeof value === 'object' && value !== null;
 
 function checkString(text: string, path: string): void {
   if (text.includes('\0')) throw invalid(path, 'holds a NUL character');

@@ -19,11 +19,11 @@ export type IdPrefix = 'proj' | 'wsp' | 'ses' | 'ask' | 'tok' | 'blob' | 'req' |
 
 /** A sortable, unguessable id such as `ses_06dq...`: 48 bits of time and 80 random ones. */
 export function newId(prefix: IdPrefix): string {
-  let time = Date.now();
-  let head = '';
-  for (let i = 0; i < 10; i++) {
-    head = alphabet[time % 32] + head;
-    time = Math.floor(time / 32);
+  const now = Date.now();
+  if (now !== headMs) {
+    headMs = now;
+    head = '';
+    for (let i = 0, rest = now; i < 10; i++, rest = Math.floor(rest / 32)) head = alphabet[rest % 32] + head;
   }
   if (used + 16 > pool.length) {
     randomFillSync(pool);
@@ -37,3 +37,6 @@ export function newId(prefix: IdPrefix): string {
 // Every request gets an id: asking the system for each one's randomness would cost more than the rest of it.
 const pool = Buffer.alloc(4096);
 let used = pool.length;
+/** The time of the last id, and how it is written. */
+let headMs = 0;
+let head = '';

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { _, Ajv, type AnySchema, type Options, type ValidateFunction } from 'ajv';
 import { Ajv2019 } from 'ajv/dist/2019.js';
 import { Ajv2020 } from 'ajv/dist/2020.js';
@@ -31,27 +31,41 @@ export interface CompileOptions {
 }
 
 const maxKept = 256;
-const kept = new Map<string, CompiledSchema>();
-const keys = new WeakMap<object, string>();
+/** Compiled schemas, each with the number of the question that last asked for it. */
+const kept = new Map<string, { schema: CompiledSchema; askedAt: number }>();
+let questions = 0;
+/** What a schema object is kept under, and with which options: most are asked for in one way only. */
+const keys = new WeakMap<object, { key: string; options: string }>();
 
 /**
  * Compiles a schema (draft-07, or what `$schema` says), or answers the one that is kept from before. A schema object
  * must not be changed afterwards. Throws request.invalid for what is no schema, leads outside, or costs too much.
  */
 export function compileSchema(schema: unknown, options: CompileOptions = {}): CompiledSchema {
-  const key = `${options.defaults ? 'd' : ''}${options.formats === false ? 'n' : ''}:${keyOf(schema, options.at)}`;
-  const found = kept.get(key) ?? new LazySchema(schema, options);
-  kept.delete(key);
-  kept.set(key, found);
-  if (kept.size > maxKept) kept.delete(kept.keys().next().value as string);
-  return found;
+  const key = keyOf(schema, options);
+  const found = kept.get(key);
+  if (found) {
+    found.askedAt = ++questions;
+    return found.schema;
+  }
+  const compiled = new LazySchema(schema, options);
+  if (kept.size >= maxKept) forgetOldest();
+  kept.set(key, { schema: compiled, askedAt: ++questions });
+  return compiled;
 }
 
-function keyOf(schema: unknown, at = ''): string {
+function forgetOldest(): void {
+  let [oldest, askedAt] = ['', Infinity];
+  for (const [key, each] of kept) if (each.askedAt < askedAt) [oldest, askedAt] = [key, each.askedAt];
+  kept.delete(oldest);
+}
+
+function keyOf(schema: unknown, { defaults = false, formats = true, at = '' }: CompileOptions): string {
+  const options = defaults ? (formats ? 'd:' : 'dn:') : formats ? ':' : 'n:';
   const known = isObject(schema) ? keys.get(schema) : undefined;
-  if (known) return known;
-  const key = createHash('sha256').update(textOf(schema, at)).digest('base64');
-  if (isObject(schema)) keys.set(schema, key);
+  if (known?.options === options) return known.key;
+  const key = options + (known?.key.slice(known.options.length) ?? hash('sha256', textOf(schema, at)));
+  if (isObject(schema)) keys.set(schema, { key, options });
   return key;
 }
 

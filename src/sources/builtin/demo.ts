@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { BuiltInBundle, OfferedFunction } from '../../schema/index.ts';
 
 const colours = [
@@ -62,7 +62,7 @@ function wordTool(slug: string, displayName: string, kind: string, words: readon
 }
 
 function pick(text: string, words: readonly string[]): string {
-  const number = createHash('sha256').update(text).digest().readUInt32BE(0);
+  const number = parseInt(hash('sha256', text).slice(0, 8), 16);
   return words[number % words.length] as string;
 }
 
