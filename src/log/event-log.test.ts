@@ -123,6 +123,28 @@ describe('event log', () => {
     assert.ok(late.items.every((item) => item.kind !== 'delta'));
   });
 
+  test('hides a secret that is said live in several pieces', async () => {
+    const hide = redactor({ version: () => 1, all: () => [{ name: 'KEY', value: 's3cr3t-value' }] });
+    const careful = eventLog({ db, events: await openEvents(db), redactPieces: () => hide.items() });
+    const sessionId = newSession();
+    const stop = new AbortController();
+    const stream = careful.follow(sessionId, { signal: stop.signal });
+    await stream.next();
+    const said: string[] = [];
+    const next = stream.next();
+    await new Promise(setImmediate);
+    for (const text of ['it is s3', 'cr3t-', 'value', ', ok.'])
+      careful.delta({ type: 'delta', session_id: sessionId, turn: 1, of: 'message', text });
+    for (let coming = next; said.length < 2; coming = stream.next()) {
+      const item = (await coming).value;
+      if (item?.kind === 'delta') said.push(item.delta.text);
+      if (said.length === 2) break;
+    }
+    assert.equal(said.join(''), 'it is [secret:KEY], ok.');
+    stop.abort();
+    careful.close();
+  });
+
   test('stores what belongs to the events in the same transaction, or neither', async () => {
     const sessionId = newSession();
     await assert.rejects(

@@ -1,7 +1,17 @@
 import type { Delta, EventBody, SessionEvent } from '../schema/index.ts';
-import { eventsOf, frameOf, type Bounds, type Database, type EventRun, type EventTables, type StoredEvent } from '../store/index.ts';
+import {
+  eventsOf,
+  frameOf,
+  type Bounds,
+  type Database,
+  type EventRun,
+  type EventTables,
+  type RedactedItems,
+  type StoredEvent,
+} from '../store/index.ts';
 import { Feed, type Reader } from './feed.ts';
 import { follow, type Followed } from './follow.ts';
+import { livePieces } from './live-pieces.ts';
 
 /** One transaction that stores events together with whatever belongs to them. */
 export interface LogTransaction {
@@ -46,6 +56,8 @@ export interface EventLogOptions {
   events: EventTables;
   /** Takes secrets out before anything is stored or shown. */
   redact?: <T>(value: T) => T;
+  /** The same for what is shown live and piece by piece. */
+  redactPieces?: () => RedactedItems;
   /** How often commits of other processes are looked for. */
   pollMs?: number;
 }
@@ -57,7 +69,8 @@ const maxRunLength = 64 * 1024;
 /** Adds an event whose JSON is given from its second member on; answers its index. */
 type AddTail = (sessionId: string, type: string, tail: string) => number;
 
-export function eventLog({ db, events, redact = (value) => value, pollMs = 500 }: EventLogOptions): EventLog {
+export function eventLog({ db, events, redact = (value) => value, redactPieces, pollMs = 500 }: EventLogOptions): EventLog {
+  const clean = redactPieces ? livePieces(redactPieces) : (_: Feed, delta: Delta) => [redact(delta)];
   const feeds = new Map<string, Feed>();
   const foreignListeners = new Set<() => void>();
   let version = events.foreignVersion();
@@ -118,7 +131,8 @@ export function eventLog({ db, events, redact = (value) => value, pollMs = 500 }
     },
     bounds: boundsOf,
     delta(delta) {
-      feeds.get(delta.session_id)?.delta(redact(delta));
+      const feed = feeds.get(delta.session_id);
+      if (feed) for (const each of clean(feed, delta)) feed.delta(each);
     },
     follow(sessionId, options) {
       return follow({

@@ -28,7 +28,12 @@ export async function openAgents(
   const projectTables = await openProjects(db);
   const askTables = await openAsks(db);
   const eventTables = await openEvents(db);
-  const log = eventLog({ db, events: eventTables, redact: (value) => hide.value(value) });
+  const log = eventLog({
+    db,
+    events: eventTables,
+    redact: (value) => hide.value(value),
+    redactPieces: () => hide.items(),
+  });
   closers.push(() => log.close());
   const present = presence();
   const questions = asks({

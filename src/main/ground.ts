@@ -66,7 +66,8 @@ export async function openGround(options: ServerOptions, closers: Closers) {
     bytes: Uint8Array,
     mime: string,
   ): Promise<{ blob_id: string; size: number }> => {
-    const { id, size } = await blobs.put(owner, Readable.from([bytes]), { maxBytes: bytes.length, mime });
+    const clean = hide.bytes(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
+    const { id, size } = await blobs.put(owner, Readable.from([clean]), { maxBytes: clean.length, mime });
     return { blob_id: id, size };
   };
   const net = dialler({ settings });

@@ -7,3 +7,10 @@ export type JsonSchema = boolean | object;
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
+
+/** Why a text is no JSON, without the piece of the text that the engine quotes: it may hold half of a secret. */
+export function jsonFault(error: unknown): string {
+  const { message } = error as Error;
+  const why = message.replace(/,? ?(?:\.\.\.)?"[^]*"(?:\.\.\.)? is not valid JSON$/, '');
+  return why === '' ? 'it is no JSON value' : why;
+}

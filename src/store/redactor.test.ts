@@ -102,3 +102,59 @@ test('a hundred secrets do not make a large text slow', () => {
   assert.ok(performance.now() - started < 2_000, `${performance.now() - started} ms`);
   assert.ok(secretForms('secret-number-1-abcdef').length > 5);
 });
+
+test('a secret that is split over several items of a stream is hidden, and only what could be its start waits', () => {
+  fc.assert(
+    fc.property(
+      secretText,
+      fc.array(fc.integer({ min: 1, max: 7 }), { minLength: 1, maxLength: 6 }),
+      fc.boolean(),
+      (secret, cuts, isWrapped) => {
+        const items = over(secret).items();
+        const text = `first ${secret} last`;
+        const shown: unknown[] = [];
+        let sent = 0;
+        for (let at = 0, turn = 0; at < text.length; turn++) {
+          const part = text.slice(at, (at += cuts[turn % cuts.length]!));
+          sent++;
+          shown.push(...items.push(isWrapped ? { delta: [{ content: part }] } : part).map(({ value }) => value));
+        }
+        shown.push(...items.end().map(({ value }) => value));
+        const said = shown
+          .map((each) => (isWrapped ? (each as { delta: { content: string }[] }).delta[0]!.content : each))
+          .join('');
+        assert.equal(shown.length, sent);
+        if (secret.isWellFormed()) assert.equal(said, over(secret).text(text));
+      },
+    ),
+  );
+  const items = over('s3cr3t-value').items();
+  assert.deepEqual(items.push({ t: 'a s3cr' }), []);
+  assert.deepEqual(items.push({ t: 'et again' }).map(({ value }) => value), [{ t: 'a s3cr' }, { t: 'et again' }]);
+  assert.deepEqual(items.push({ n: 1 }).map(({ isChanged }) => isChanged), [false]);
+});
+
+test('an end that never goes on holds up no more than a few items', () => {
+  const items = over('s3cr3t-value').items();
+  items.push({ id: 's3cr' });
+  const shown = Array.from({ length: 20 }, (_, n) => items.push({ n })).flat();
+  assert.ok(shown.length >= 12, `${shown.length} shown`);
+});
+
+test('a secret inside bytes is overwritten in place', () => {
+  const hide = over('s3cr3t-välue');
+  const bytes = Buffer.concat([
+    Buffer.from([0x89, 0x50, 0, 0xff]),
+    Buffer.from('s3cr3t-välue'),
+    Buffer.from([0xfe]),
+    Buffer.from('s3cr3t-välue', 'utf16le'),
+    Buffer.from(Buffer.from('s3cr3t-välue').toString('base64')),
+  ]);
+  const clean = hide.bytes(bytes);
+  assert.equal(clean.length, bytes.length);
+  assert.deepEqual(clean.subarray(0, 4), bytes.subarray(0, 4));
+  for (const form of ['s3cr', Buffer.from('s3cr', 'utf16le').toString('latin1'), 'czNjcjN0'])
+    assert.ok(!clean.toString('latin1').includes(form), form);
+  const plain = Buffer.from([1, 2, 3]);
+  assert.equal(hide.bytes(plain), plain);
+});

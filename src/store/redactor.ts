@@ -1,3 +1,4 @@
+import { redactedItems, type RedactedItems } from './redacted-items.ts';
 import type { Secret } from './secrets.ts';
 
 /** Takes every known secret out of what leaves the program, in each form in which it may have been written. */
@@ -7,6 +8,10 @@ export interface Redactor {
   value<T>(value: T): T;
   /** For text that comes in pieces: holds back as much as could be the start of a secret. */
   stream(): RedactedStream;
+  /** For JSON values that come one after another: also hides what is split over several of them. */
+  items(): RedactedItems;
+  /** Bytes of any kind; what is hidden is overwritten, so that the length stays. The same buffer when there was nothing. */
+  bytes(bytes: Buffer): Buffer;
   /** A value that is not in the store but just as secret, such as an access token. */
   add(name: string, value: string): void;
 }
@@ -16,7 +21,7 @@ export interface RedactedStream {
   end(): string;
 }
 
-interface Compiled {
+export interface Compiled {
   pattern: RegExp;
   names: Map<string, string>;
   longest: number;
@@ -93,6 +98,15 @@ export function redactor(source: { version(): number; all(): Pick<Secret, 'name'
         },
       };
     },
+    items: () => redactedItems(current, walk),
+    bytes(bytes) {
+      const rules = current();
+      if (!rules) return bytes;
+      // One character per byte, so that places in the text are places in the bytes.
+      const text = bytes.toString('latin1');
+      const clean = text.replace(inBytes(rules), (found) => '*'.repeat(found.length));
+      return clean === text ? bytes : Buffer.from(clean, 'latin1');
+    },
     add(name, value) {
       if (value.length < 8 || added.has(value)) return;
       added.set(value, name);
@@ -105,6 +119,27 @@ export function redactor(source: { version(): number; all(): Pick<Secret, 'name'
     },
   };
 }
+
+const bytePatterns = new WeakMap<Compiled, RegExp>();
+
+function inBytes(rules: Compiled): RegExp {
+  let pattern = bytePatterns.get(rules);
+  if (!pattern) {
+    const forms = [...rules.names.keys()].flatMap((form) =>
+      (['utf8', 'utf16le'] as const).map((encoding) => Buffer.from(form, encoding).toString('latin1')),
+    );
+    pattern = new RegExp(alternatives([...new Set(forms)]), 'g');
+    bytePatterns.set(rules, pattern);
+  }
+  return pattern;
+}
+
+/** Longer ones first: the longest form at a place is the one that is hidden. */
+const alternatives = (forms: string[]): string =>
+  forms
+    .sort((a, b) => b.length - a.length)
+    .map((form) => RegExp.escape(form))
+    .join('|');
 
 /** Replaces what starts before `safe`; answers the text up to there and where to go on. */
 function replaceBefore(text: string, safe: number, { pattern, names }: Compiled): { out: string; from: number } {
@@ -124,11 +159,11 @@ function compile(secrets: [value: string, name: string][]): Compiled | undefined
   for (const [value, name] of secrets)
     for (const form of secretForms(value)) if (!names.has(form)) names.set(form, name);
   if (names.size === 0) return undefined;
-  const forms = [...names.keys()].sort((a, b) => b.length - a.length);
+  const forms = [...names.keys()];
   return {
-    pattern: new RegExp(forms.map((form) => RegExp.escape(form)).join('|'), 'g'),
+    pattern: new RegExp(alternatives(forms), 'g'),
     names,
-    longest: forms[0]?.length ?? 1,
+    longest: Math.max(...forms.map(({ length }) => length)),
   };
 }
 
@@ -140,7 +175,8 @@ export function secretForms(secret: string): string[] {
   const percent = encodeURIComponent(value);
   const form = new URLSearchParams([['', value]]).toString().slice(1);
   const escaped = JSON.stringify(value).slice(1, -1);
-  const forms = [value, hex, hex.toUpperCase(), escaped, JSON.stringify(escaped).slice(1, -1)];
+  const everyByte = hex.replace(/../g, '%$&');
+  const forms = [value, hex, hex.toUpperCase(), everyByte, everyByte.toUpperCase(), escaped, JSON.stringify(escaped).slice(1, -1)];
   for (const text of [percent, form, percent.replaceAll("'", '%27')])
     forms.push(
       text,

@@ -1,4 +1,5 @@
-import { fail, type HttpImpl, type ToolResult } from '../../schema/index.ts';
+import { fail, jsonFault, type HttpImpl, type ToolResult } from '../../schema/index.ts';
+import type { RedactedItem, Redactor } from '../../store/index.ts';
 import { itemReader, streamKind } from './answer-stream.ts';
 import { decodeText } from './decode-text.ts';
 import type { DialAnswer } from './dialler.ts';
@@ -20,6 +21,7 @@ export interface ReadLimits {
   tool: string;
   maxBytes: number;
   keepBlob?: KeepBlob | undefined;
+  redactor: Pick<Redactor, 'items' | 'bytes'>;
 }
 
 type Encoding = 'json' | 'text' | undefined;
@@ -39,14 +41,15 @@ export function compileAnswer(response: HttpImpl['response'] = {}): AnswerPlan {
   return {
     isSuccess: (status) => codes?.has(status) ?? (status >= 200 && status < 300),
     errorMode: response.errorMode ?? 'fail',
-    async read(answer, { tool, maxBytes, keepBlob }, onItem) {
+    async read(answer, limits, onItem) {
+      const { tool, maxBytes, keepBlob, redactor } = limits;
       const contentType = String(answer.headers['content-type'] ?? '');
       const kind = streamKind(contentType);
-      if (kind) return pick(await readItems(answer, kind, response.encoding, { tool, maxBytes }, onItem));
+      if (kind) return pick(await readItems(answer, kind, response.encoding, limits, onItem));
       const bytes = await readBytes(answer, maxBytes, tool);
       if (bytes.length === 0) return pick(null);
       if (isBinary(contentType) && response.encoding === undefined && !isSelecting)
-        return binary(bytes, contentType, answer.url, keepBlob);
+        return binary(redactor.bytes(bytes), contentType, answer.url, keepBlob);
       return pick(
         parse(
           decodeText(bytes, contentType),
@@ -63,16 +66,28 @@ async function readItems(
   answer: DialAnswer,
   kind: 'events' | 'lines',
   encoding: Encoding,
-  { tool, maxBytes }: { tool: string; maxBytes: number },
+  { tool, maxBytes, redactor }: ReadLimits,
   onItem: (text: string) => void,
 ): Promise<unknown> {
   const items: unknown[] = [];
+  // What a stream says bit by bit may be a secret as a whole: it is looked at across its items.
+  const redacted = redactor.items();
+  const texts: string[] = [];
+  const show = (shown: RedactedItem[]): void => {
+    for (const { value, isChanged } of shown) {
+      const asSent = texts.shift()!;
+      const text = !isChanged ? asSent : typeof value === 'string' ? value : JSON.stringify(value);
+      items.push(encoding === 'text' ? text : value);
+      onItem(text);
+    }
+  };
   const reader = itemReader(kind, (text) => {
-    items.push(encoding === 'text' ? text : jsonOrText(text));
-    onItem(text);
+    texts.push(text);
+    show(redacted.push(itemOf(text, tool)));
   });
   await readBody(answer, maxBytes, tool, (chunk) => reader.push(chunk));
   reader.end();
+  show(redacted.end());
   return encoding === 'text' ? items.join('\n') : items;
 }
 
@@ -90,12 +105,16 @@ function parse(text: string, encoding: Encoding, contentType: string, tool: stri
   } catch (error) {
     if (!isJson) return text;
     throw fail('tool.failed', {
-      reason: `The answer is no valid JSON (${contentType || 'no content type'}): ${(error as Error).message.slice(0, 200)}`,
+      reason: `The answer is no valid JSON (${contentType || 'no content type'}): ${jsonFault(error)}`,
     });
   }
+  demandShallow(text, tool);
+  return value;
+}
+
+function demandShallow(text: string, tool: string): void {
   if (nesting(text) > maxNesting)
     throw fail('tool.failed', { reason: `The answer of ${tool} is nested more than ${maxNesting} levels deep.` });
-  return value;
 }
 
 /** How deep lists and objects are nested. */
@@ -115,12 +134,15 @@ function nesting(text: string): number {
   return deepest;
 }
 
-function jsonOrText(text: string): unknown {
+function itemOf(text: string, tool: string): unknown {
+  let value: unknown;
   try {
-    return JSON.parse(text) as unknown;
+    value = JSON.parse(text);
   } catch {
     return text;
   }
+  demandShallow(text, tool);
+  return value;
 }
 
 function isBinary(contentType: string): boolean {

@@ -273,13 +273,13 @@ class HttpCall {
 
   #read(answer: DialAnswer): Promise<ToolResult> {
     let count = 0;
-    const onItem = (text: string): void =>
-      this.#call.progress({ progress: ++count, message: this.#deps.redactor.text(text) });
-    const { keepBlob } = this.#deps;
+    const onItem = (text: string): void => this.#call.progress({ progress: ++count, message: text });
+    const { keepBlob, redactor } = this.#deps;
     const owner = this.#call.actor?.principal ?? '';
     const limits = {
       tool: this.#tool.name,
       maxBytes: this.#maxBytes,
+      redactor,
       ...(keepBlob && { keepBlob: (...blob: Parameters<KeepBlob>) => keepBlob(owner, ...blob) }),
     };
     return this.#plan.answer.read(answer, limits, onItem);
@@ -289,7 +289,9 @@ class HttpCall {
     const { status } = answer;
     const text = await readText(answer, 64 * 1024, this.#tool.name).catch(() => '');
     this.#abort.signal.throwIfAborted();
-    const said = text.trim() === '' ? '' : `: ${text.trim().slice(0, 500)}`;
+    // Cutting first could leave half of a secret, which nothing would recognise any more.
+    const clean = this.#deps.redactor.text(text).trim();
+    const said = clean === '' ? '' : `: ${clean.slice(0, 500).toWellFormed()}`;
     const reason = `${this.#plan.request.method} ${answer.url.host}${answer.url.pathname} answered ${status}${said}`;
     const failure = fail('tool.failed', { reason }, { retryable: status >= 500 });
     return { failure, mayRetry: isTransient(status), status, retryAfter: answer.headers['retry-after'] };

@@ -134,7 +134,9 @@ function read(
     value = undefined;
   }
   if (status < 200 || status >= 300) {
-    const said = isObject(value) && typeof value['error'] === 'string' ? `: ${value['error'].slice(0, 100)}` : '';
+    // Codes are short; anything longer is left out whole, since half of an echoed secret would not be recognised.
+    const code = isObject(value) && typeof value['error'] === 'string' ? value['error'] : '';
+    const said = code !== '' && code.length <= 100 ? `: ${code}` : '';
     throw fail('tool.failed', {
       reason: `The token server ${host} refused with ${status}${said}. Check clientId, clientSecret and scope.`,
     });

@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { asFailure, fail, type BuiltInBundle, type Call } from '../../schema/index.ts';
+import { asFailure, fail, jsonFault, type BuiltInBundle, type Call } from '../../schema/index.ts';
 import { decodeText } from './decode-text.ts';
 import type { Dialler } from './dialler.ts';
 import type { MarkdownMaker } from './markdown.ts';
@@ -135,8 +135,7 @@ function parseJson(text: string, contentType: string): unknown {
   try {
     return JSON.parse(text) as unknown;
   } catch (error) {
-    const why = (error as Error).message.slice(0, 200);
-    throw fail('tool.failed', { reason: `The page is no JSON (${contentType || 'no content type'}): ${why}` });
+    throw fail('tool.failed', { reason: `The page is no JSON (${contentType || 'no content type'}): ${jsonFault(error)}` });
   }
 }
 
