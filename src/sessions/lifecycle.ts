@@ -138,6 +138,7 @@ export function lifecycle(ports: SessionPorts): Lifecycle {
   }
 
   async function close(box: LiveBox, runner: Runner | undefined): Promise<void> {
+    runner?.expectEnd();
     try {
       await box.driver.stop(box.id, 1000);
       await box.driver.remove(box.id);

@@ -46,6 +46,7 @@ export class Runner {
   #message: MessageRow | undefined;
   #cancelTimer: NodeJS.Timeout | undefined;
   #isOver = false;
+  #isBeingEnded = false;
   activeAt = Date.now();
 
   constructor(ports: SessionPorts, row: SessionRow, conversation: Conversation, hooks: RunnerHooks) {
@@ -88,6 +89,11 @@ export class Runner {
     });
   }
 
+  /** The sandbox is about to be stopped on purpose: that its agent ends is no failure. */
+  expectEnd(): void {
+    this.#isBeingEnded = true;
+  }
+
   /** Reads what is left once the sandbox is gone; bounded, because a forged spool could be endless. */
   async drain(): Promise<void> {
     this.conversation.box.link.ended();
@@ -124,7 +130,7 @@ export class Runner {
     const newest = await this.#ports.log.write((tx) => {
       let last = -1;
       if (isForgetful) tx.append(this.sessionId, this.#turn, { type: 'error', code: 'agent.failed', message: forgotten });
-      for (const event of change.events) last = this.#store(tx, event, asked) ?? last;
+      for (const event of this.#worthTelling(change)) last = this.#store(tx, event, asked) ?? last;
       const patch: Partial<SessionRow> = { agent_state: change.state, spool_offset: change.offset, active_at: this.activeAt };
       if (completion) {
         for (const message of this.#ports.tables.messagesNow(this.sessionId, 'running')) this.#ports.tables.setMessage(message.id, 'done');
@@ -150,6 +156,12 @@ export class Runner {
       const message = `the session has more than ${maxEvents} events`;
       this.#over({ status: 'failed', reason: message, error: { code: 'limit.storage', message } });
     } else if (change.state.phase === 'ready') await this.#next();
+  }
+
+  #worthTelling({ events, state }: Change): AgentEvent[] {
+    if (!this.#isBeingEnded || state.phase !== 'ended') return events;
+    const end = events.findLastIndex((event) => event.type === 'error');
+    return events.filter((_, index) => index !== end);
   }
 
   /** Answers the event's index; what an agent says of its own usage is not believed and not stored. */

@@ -247,6 +247,7 @@ describe('the event stream', () => {
     const stream = await openStream(eventsUrl(session.session_id), reader);
     assert.deepEqual(await value('session_end', { session_id: session.session_id }), { id: session.session_id, status: 'ended' });
     await stream.until((frame) => frame.data.status === 'ended');
+    assert.deepEqual(stream.frames.filter((frame) => frame.event === 'error'), [], 'an end that was asked for is no failure');
     const shown = await value('session_get', { session_id: session.session_id }, reader);
     assert.equal(shown.status, 'ended');
     assert.ok(!('relay_socket' in shown));
