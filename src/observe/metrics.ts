@@ -1,51 +1,49 @@
-import { collectDefaultMetrics, Counter, Histogram, Registry } from 'prom-client';
 import type { CallRecord } from '../schema/index.ts';
+import type { Figures } from './figures.ts';
 
 const maxTools = 1000;
 
 /** Figures for Prometheus: calls by tool and outcome, their durations, and how the process is. */
 export class Metrics {
-  readonly #registry = new Registry();
   readonly #tools = new Set<string>();
-  readonly #calls = new Counter({
-    name: 'oubliette_calls_total',
-    help: 'Calls that passed the gate or were refused there.',
-    labelNames: ['tool', 'outcome', 'door'],
-    registers: [this.#registry],
-  });
-  readonly #durations = new Histogram({
-    name: 'oubliette_call_duration_seconds',
-    help: 'How long calls took.',
-    labelNames: ['tool', 'outcome'],
-    buckets: [0.001, 0.005, 0.02, 0.1, 0.5, 2, 10, 60],
-    registers: [this.#registry],
-  });
-  readonly #problems = new Counter({
-    name: 'oubliette_record_failures_total',
-    help: 'Records of calls that could not be written.',
-    registers: [this.#registry],
-  });
-
-  constructor() {
-    collectDefaultMetrics({ register: this.#registry, eventLoopMonitoringPrecision: 20 });
-  }
+  #figures: Figures | undefined;
+  #opening: Promise<Figures> | undefined;
+  /** What came before the library was loaded, which the first of it begins: an idle server does without. */
+  readonly #earlyCalls: CallRecord[] = [];
+  #earlyProblems = 0;
 
   call(record: CallRecord): void {
-    const tool = this.#label(record.name);
-    this.#calls.inc({ tool, outcome: record.outcome, door: record.door });
-    this.#durations.observe({ tool, outcome: record.outcome === 'ok' ? 'ok' : 'error' }, record.durationMs / 1000);
+    if (this.#figures) return this.#count(this.#figures, record);
+    this.#earlyCalls.push(record);
+    this.#open().catch(() => {});
   }
 
   problem(): void {
-    this.#problems.inc();
+    if (this.#figures) this.#figures.problems.inc();
+    else this.#earlyProblems++;
   }
 
-  text(): Promise<string> {
-    return this.#registry.metrics();
+  async text(): Promise<string> {
+    return (await this.#open()).registry.metrics();
   }
 
   close(): void {
-    this.#registry.clear();
+    this.#figures?.registry.clear();
+  }
+
+  #open(): Promise<Figures> {
+    return (this.#opening ??= openFigures().then((figures) => {
+      this.#figures = figures;
+      for (const record of this.#earlyCalls.splice(0)) this.#count(figures, record);
+      figures.problems.inc(this.#earlyProblems);
+      return figures;
+    }));
+  }
+
+  #count({ calls, durations }: Figures, record: CallRecord): void {
+    const tool = this.#label(record.name);
+    calls.inc({ tool, outcome: record.outcome, door: record.door });
+    durations.observe({ tool, outcome: record.outcome === 'ok' ? 'ok' : 'error' }, record.durationMs / 1000);
   }
 
   /** A label per tool, up to a number that monitoring can bear. */
@@ -55,4 +53,8 @@ export class Metrics {
     this.#tools.add(name);
     return name;
   }
+}
+
+async function openFigures(): Promise<Figures> {
+  return (await import('./figures.ts')).openFigures();
 }

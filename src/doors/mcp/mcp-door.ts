@@ -1,26 +1,11 @@
-import type { IncomingHttpHeaders, OutgoingHttpHeaders, ServerResponse } from 'node:http';
-import { Readable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
-import {
-  classifyInboundRequest,
-  isInitializeRequest,
-  isJsonContentType,
-  SUPPORTED_PROTOCOL_VERSIONS,
-} from '@modelcontextprotocol/server';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Gate } from '../../gate/index.ts';
 import type { Logger } from '../../observe/index.ts';
-import { isObject, type Actor } from '../../schema/index.ts';
+import type { Actor } from '../../schema/index.ts';
 import type { McpServers } from '../../sources/mcp/index.ts';
-import { handlers as makeHandlers } from './handlers.ts';
-import { isHot, isRequest, type Incoming } from './legacy-session.ts';
-import { LegacySessions } from './legacy-sessions.ts';
-import { Menus, type Menu } from './menu.ts';
-import { ModernSdk } from './modern-sdk.ts';
-import { isThin, serveThin, versionKey } from './modern-thin.ts';
-import { Outlet, sendRpcError } from './outlet.ts';
-import { resources } from './resources.ts';
+import type { Menu } from './menu.ts';
 import type { SessionFeed } from './session-feed.ts';
+import type { Visits } from './visits.ts';
 
 export interface McpDoorDeps {
   gate: Gate;
@@ -34,191 +19,13 @@ export interface McpDoorDeps {
   feed?: SessionFeed;
 }
 
-/** What a request needs on its way through. */
-interface Visit {
-  actor: Actor;
-  menu: Menu;
-  url: string;
-  method: string;
-  given: IncomingHttpHeaders;
-  response: ServerResponse;
-  /** True while the token still counts. */
-  isWelcome(): Promise<boolean>;
-  /** Headers that hooks have set (CORS). */
-  headers: OutgoingHttpHeaders;
-  body: string;
-}
-
-const mostInBatch = 100;
-const menuPauseMs = 50;
-const welcomeMs = 1000;
-
 /** MCP over streamable HTTP, both eras on each of `/mcp`, `/mcp/run` and `/mcp/b/{bundle}`. */
 export async function mcpDoor(app: FastifyInstance, deps: McpDoorDeps): Promise<void> {
-  const { gate, log, version } = deps;
-  const menus = new Menus(deps);
-  const handlers = makeHandlers({ gate, menus, resources: resources(gate), log });
-  const serverInfo = { name: 'oubliette', version };
-  const sessions = new LegacySessions({ version, menus, handlers, feed: deps.feed });
-  const listeners = new Set<() => void>();
-  const onMenuChange = (listener: () => void): (() => void) => {
-    listeners.add(listener);
-    return () => listeners.delete(listener);
-  };
-  const modern = new ModernSdk({ version, menus, handlers, log, feed: deps.feed, onMenuChange });
-  let pending: NodeJS.Timeout | undefined;
-  const stopMenu = gate.onMenuChange(() => {
-    // Many changes at once are one piece of news.
-    pending ??= setTimeout(() => {
-      pending = undefined;
-      listeners.forEach((listener) => listener());
-      void sessions.menuChanged();
-    }, menuPauseMs);
-  });
-
-  async function visit(request: FastifyRequest, reply: FastifyReply, menu: Menu): Promise<void> {
-    const actor = await deps.authenticate(request);
-    await menus.demand(actor, menu);
-    const headers = { ...(reply.getHeaders() as OutgoingHttpHeaders) };
-    reply.hijack();
-    const { method, url, headers: given } = request;
-    const body = typeof request.body === 'string' ? request.body : '';
-    try {
-      const isWelcome = async (): Promise<boolean> => {
-        try {
-          await deps.authenticate(request);
-          return true;
-        } catch {
-          return false;
-        }
-      };
-      await route({ actor, menu, url, method, given, response: reply.raw, headers, body, isWelcome });
-    } catch (error) {
-      log.error({ err: error, path: url }, 'an MCP request broke');
-      if (!reply.raw.headersSent) sendRpcError(reply.raw, 500, -32603, 'Internal server error', headers);
-      else reply.raw.end();
-    }
-  }
-
-  async function route(seen: Visit): Promise<void> {
-    if (seen.method === 'GET') return openStream(seen);
-    if (seen.method === 'DELETE') return endSession(seen);
-    if (seen.method !== 'POST') return refuse(seen, 405, -32000, 'Method not allowed.', { Allow: 'GET, POST, DELETE' });
-    if (!isJsonContentType(seen.given['content-type'] ?? null))
-      return refuse(seen, 415, -32000, 'Unsupported Media Type: Content-Type must be application/json');
-    const message = parse(seen.body);
-    if (message === undefined)
-      return acceptsBoth(seen) ? refuse(seen, 400, -32700, 'Parse error: Invalid JSON') : notAcceptable(seen);
-    if (isObject(message)) {
-      if (isThin(message, seen.given))
-        return serveThin({
-          message,
-          actor: seen.actor,
-          menu: seen.menu,
-          given: seen.given,
-          response: seen.response,
-          headers: seen.headers,
-          handlers,
-          serverInfo,
-        });
-      if (isPlainLegacy(message, seen.given)) return postLegacy(seen, [message as Incoming]);
-    }
-    const kind = classifyInboundRequest({
-      httpMethod: 'POST',
-      protocolVersionHeader: one(seen.given['mcp-protocol-version']),
-      mcpMethodHeader: one(seen.given['mcp-method']),
-      mcpNameHeader: one(seen.given['mcp-name']),
-      body: message,
-    }).kind;
-    if (kind === 'legacy') return postLegacy(seen, (Array.isArray(message) ? message : [message]) as Incoming[]);
-    return throughSdk(seen, message);
-  }
-
-  async function throughSdk(seen: Visit, message: unknown): Promise<void> {
-    const gone = new AbortController();
-    const ended = new AbortController();
-    seen.response.once('close', () => {
-      ended.abort();
-      if (!seen.response.writableFinished) gone.abort();
-    });
-    const request = new Request(new URL(seen.url, 'http://localhost'), {
-      method: 'POST',
-      headers: Object.entries(seen.given).flatMap(([name, value]) =>
-        value === undefined ? [] : [[name, String(value)] as [string, string]],
-      ),
-      body: seen.body,
-      signal: gone.signal,
-    });
-    const answer = await modern.serve(request, message, seen.actor, seen.menu, ended.signal);
-    if (seen.response.destroyed) return;
-    seen.response.writeHead(answer.status, { ...seen.headers, ...Object.fromEntries(answer.headers) });
-    if (!answer.body) return void seen.response.end();
-    seen.response.flushHeaders();
-    if (isObject(message) && message['method'] === 'subscriptions/listen') watchWelcome(seen);
-    await pipeline(Readable.fromWeb(answer.body as Parameters<typeof Readable.fromWeb>[0]), seen.response).catch(
-      () => {},
-    );
-  }
-
-  async function postLegacy(seen: Visit, messages: Incoming[]): Promise<void> {
-    if (!acceptsBoth(seen)) return notAcceptable(seen);
-    if (messages.length > mostInBatch)
-      return refuse(seen, 400, -32600, `Invalid Request: Batch must not exceed ${mostInBatch} messages`);
-    const isOpening = messages.some((each) => each.method === 'initialize' && isInitializeRequest(each));
-    const sessionId = one(seen.given['mcp-session-id']);
-    const known = sessionId === undefined ? undefined : sessions.find(sessionId, seen.actor, seen.menu);
-    if (isOpening && known) return refuse(seen, 400, -32600, 'Invalid Request: Server already initialized');
-    if (isOpening && messages.length > 1)
-      return refuse(seen, 400, -32600, 'Invalid Request: Only one initialization request is allowed');
-    if (!isOpening) {
-      if (sessionId !== undefined && !known) return refuse(seen, 404, -32001, 'Session not found');
-      const odd = versionProblem(seen);
-      if (odd) return refuse(seen, 400, -32000, odd);
-    }
-    if (messages.some((each) => isRequest(each) && known?.isUsed(each.id)))
-      return refuse(seen, 400, -32600, 'Invalid Request: this request id is still waiting for its answer');
-    const isSimple = !isOpening && messages.every((each) => isRequest(each) && isHot(each));
-    const session =
-      known ??
-      (isSimple ? sessions.passing(seen.actor, seen.menu) : await sessions.open(seen.actor, seen.menu, isOpening));
-    const withId =
-      session.sessionId === undefined ? seen.headers : { ...seen.headers, 'mcp-session-id': session.sessionId };
-    if (!messages.some(isRequest)) {
-      session.take(messages, undefined);
-      seen.response.writeHead(202, seen.headers);
-      return void seen.response.end();
-    }
-    const outlet = new Outlet(seen.response, withId);
-    if (session.sessionId === undefined) seen.response.once('close', () => void (session.server ?? session).close());
-    session.take(messages, outlet);
-  }
-
-  async function openStream(seen: Visit): Promise<void> {
-    const sessionId = one(seen.given['mcp-session-id']);
-    if (sessionId === undefined) return refuse(seen, 405, -32000, 'Method not allowed.', { Allow: 'POST' });
-    if (!seen.given.accept?.includes('text/event-stream'))
-      return refuse(seen, 406, -32000, 'Not Acceptable: Client must accept text/event-stream');
-    const session = sessions.find(sessionId, seen.actor, seen.menu);
-    if (!session) return refuse(seen, 404, -32001, 'Session not found');
-    const odd = versionProblem(seen);
-    if (odd) return refuse(seen, 400, -32000, odd);
-    if (session.standalone?.isOpen)
-      return refuse(seen, 409, -32000, 'Conflict: Only one SSE stream is allowed per session');
-    watchWelcome(seen);
-    sessions.attach(session, new Outlet(seen.response, { ...seen.headers, 'mcp-session-id': sessionId }));
-  }
-
-  async function endSession(seen: Visit): Promise<void> {
-    const sessionId = one(seen.given['mcp-session-id']);
-    if (sessionId === undefined) return refuse(seen, 405, -32000, 'Method not allowed.', { Allow: 'POST' });
-    const session = sessions.find(sessionId, seen.actor, seen.menu);
-    if (!session) return refuse(seen, 404, -32001, 'Session not found');
-    const odd = versionProblem(seen);
-    if (odd) return refuse(seen, 400, -32000, odd);
-    await sessions.end(session);
-    seen.response.writeHead(200, seen.headers);
-    seen.response.end();
-  }
+  // The SDK comes with the first request: it takes as long to load as all else together.
+  let opening: Promise<Visits> | undefined;
+  const open = async (): Promise<Visits> => (await import('./visits.ts')).openVisits(deps);
+  const visit = async (request: FastifyRequest, reply: FastifyReply, menu: Menu): Promise<void> =>
+    (await (opening ??= open())).visit(request, reply, menu);
 
   await app.register(async (scope) => {
     scope.removeAllContentTypeParsers();
@@ -245,59 +52,6 @@ export async function mcpDoor(app: FastifyInstance, deps: McpDoorDeps): Promise<
         visit(request, reply, { kind: 'bundle', slug: (request.params as { bundle: string }).bundle }),
     });
     // Streams would keep the server from closing.
-    scope.addHook('preClose', async () => {
-      clearTimeout(pending);
-      stopMenu();
-      await Promise.all([sessions.close(), modern.close()]);
-    });
+    scope.addHook('preClose', async () => (await opening)?.close());
   });
-}
-
-/** A request of the 2025 era without anything that needs a closer look. */
-function isPlainLegacy(message: Record<string, unknown>, given: IncomingHttpHeaders): boolean {
-  const { jsonrpc, id, params } = message;
-  if (jsonrpc !== '2.0' || (typeof id !== 'string' && !Number.isSafeInteger(id)) || !isHot(message as Incoming))
-    return false;
-  const version = given['mcp-protocol-version'];
-  if (version !== undefined && !SUPPORTED_PROTOCOL_VERSIONS.includes(String(version))) return false;
-  const meta = isObject(params) ? params['_meta'] : undefined;
-  return !(isObject(meta) && versionKey in meta);
-}
-
-function parse(body: string): unknown {
-  try {
-    return JSON.parse(body) as unknown;
-  } catch {
-    return undefined;
-  }
-}
-
-/** A token that was revoked or has expired closes what it opened. */
-function watchWelcome({ response, isWelcome }: Visit): void {
-  const timer = setInterval(() => void isWelcome().then((isStill) => isStill || response.destroy()), welcomeMs);
-  response.once('close', () => clearInterval(timer));
-}
-
-const one = (header: string | string[] | undefined): string | undefined => (Array.isArray(header) ? header[0] : header);
-
-function acceptsBoth({ given }: Visit): boolean {
-  return (
-    given.accept !== undefined &&
-    given.accept.includes('application/json') &&
-    given.accept.includes('text/event-stream')
-  );
-}
-
-function notAcceptable(seen: Visit): void {
-  refuse(seen, 406, -32000, 'Not Acceptable: Client must accept both application/json and text/event-stream');
-}
-
-function refuse(seen: Visit, status: number, code: number, message: string, more: OutgoingHttpHeaders = {}): void {
-  sendRpcError(seen.response, status, code, message, { ...seen.headers, ...more });
-}
-
-function versionProblem({ given }: Visit): string | undefined {
-  const version = one(given['mcp-protocol-version']);
-  if (version === undefined || SUPPORTED_PROTOCOL_VERSIONS.includes(version)) return undefined;
-  return `Bad Request: Unsupported protocol version: ${version} (supported versions: ${SUPPORTED_PROTOCOL_VERSIONS.join(', ')})`;
 }

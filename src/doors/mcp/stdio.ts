@@ -1,7 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
-import { bridgeStdio } from './stdio-bridge.ts';
 
 export interface StdioOptions {
   home: string;
@@ -35,6 +34,7 @@ export async function serveStdio(options: StdioOptions): Promise<void> {
     return running ?? (await (alone ??= options.serveAlone())).url;
   };
   try {
+    const { bridgeStdio } = await import('./stdio-bridge.ts');
     await bridgeStdio({
       async find() {
         const url = await baseUrl();

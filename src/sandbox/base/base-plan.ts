@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto';
-import { access, readFile, realpath, stat } from 'node:fs/promises';
+import { createHash, type Hash } from 'node:crypto';
+import { access, open, readFile, realpath, stat } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { bundledProgram } from '../../entry.ts';
@@ -164,11 +164,22 @@ function withParents(entries: BaseEntry[]): BaseEntry[] {
 /** Large files count by name, size and time: reading a hundred megabytes at every start would be felt. */
 async function fingerprint(entries: BaseEntry[]): Promise<string> {
   const hash = createHash('sha256');
+  const piece = Buffer.alloc(64 * 1024);
   for (const entry of entries) {
     hash.update(JSON.stringify({ ...entry, source: undefined }));
     if (entry.kind !== 'copy') continue;
-    if (entry.size < 4 * 1024 * 1024) hash.update(await readFile(entry.source));
+    if (entry.size < 4 * 1024 * 1024) await addFile(hash, entry.source, piece);
     else hash.update(String((await stat(entry.source)).mtimeMs));
   }
   return hash.digest('hex').slice(0, 16);
+}
+
+/** Through one small buffer: this runs at every start, and what it read would lie in memory until much later. */
+async function addFile(hash: Hash, path: string, piece: Buffer): Promise<void> {
+  await using file = await open(path);
+  for (;;) {
+    const { bytesRead } = await file.read(piece);
+    if (bytesRead === 0) return;
+    hash.update(piece.subarray(0, bytesRead));
+  }
 }

@@ -1,10 +1,9 @@
 import { lookup as systemLookup, type LookupAddress } from 'node:dns';
-import type { LookupFunction } from 'node:net';
 import type { Readable } from 'node:stream';
-import { Agent, buildConnector } from 'undici';
+import type { Agent } from 'undici';
 import type { Settings } from '../../schema/index.ts';
 import { hostRules, type HostRules } from './host-rules.ts';
-import { checkUrl, forbiddenAddress, nextHop, parseUrl, redirectTarget, tooManyRedirects } from './hops.ts';
+import { checkUrl, nextHop, parseUrl, redirectTarget, tooManyRedirects } from './hops.ts';
 import { webFetch } from './web-fetch.ts';
 
 /** What one request may reach beyond the configuration, and what it carries. */
@@ -54,7 +53,10 @@ export type Resolve = (host: string, callback: (error: Error | null, addresses: 
 
 interface Route {
   rules: HostRules;
-  agent: Agent;
+  /** Made with the first request, as is undici itself loaded: most servers never dial out. */
+  agent: () => Promise<Agent>;
+  /** Undefined while nothing was dialled. */
+  opened: () => Promise<Agent> | undefined;
 }
 
 const mostRoutes = 64;
@@ -92,7 +94,7 @@ export function dialler(options: { settings: () => Pick<Settings, 'allowedHosts'
       const { rules, agent } = routeFor(policy);
       checkUrl(hop.url, rules);
       policy?.onHop?.(hop.url);
-      const answer = await agent.request({
+      const answer = await (await agent()).request({
         origin: hop.url.origin,
         path: hop.url.pathname + hop.url.search,
         method: hop.method as 'GET',
@@ -123,45 +125,16 @@ export function dialler(options: { settings: () => Pick<Settings, 'allowedHosts'
       const all = [...routes.values()];
       routes.clear();
       plain = undefined;
-      await Promise.all(all.map((route) => route.agent.destroy()));
+      await Promise.all(all.map(async (route) => (await route.opened())?.destroy()));
     },
   };
 }
 
 function openRoute(entries: readonly string[], resolve: Resolve): Route {
   const rules = hostRules(entries);
-  const connectors = new Map<number, ReturnType<typeof buildConnector>>();
-  const connectorFor = (port: number) => {
-    let connector = connectors.get(port);
-    if (!connector)
-      connectors.set(
-        port,
-        (connector = buildConnector({ lookup: checkedLookup(rules, port, resolve), timeout: 10_000 })),
-      );
-    return connector;
-  };
-  const agent = new Agent({
-    connections: 128,
-    // Callers bring their own deadline.
-    bodyTimeout: 0,
-    headersTimeout: 0,
-    connect: (target, callback) =>
-      connectorFor(Number(target.port) || (target.protocol === 'https:' ? 443 : 80))(target, callback),
-  });
-  return { rules, agent };
-}
-
-/** What this hands to the socket is what is dialled: no second look-up can put another address in its place. */
-function checkedLookup(rules: HostRules, port: number, resolve: Resolve): LookupFunction {
-  return (host, wanted, callback) =>
-    resolve(host, (error, addresses) => {
-      if (error) return callback(error, '', 0);
-      const allowed = addresses.filter((each) => rules.mayDial(each.address, host, port));
-      const [first] = allowed;
-      if (!first) return callback(forbiddenAddress(host, port, addresses), '', 0);
-      if (wanted.all) (callback as unknown as (error: null, all: LookupAddress[]) => void)(null, allowed);
-      else callback(null, first.address, first.family);
-    });
+  let agent: Promise<Agent> | undefined;
+  const open = async (): Promise<Agent> => (await import('./agent.ts')).openAgent(rules, resolve);
+  return { rules, agent: () => (agent ??= open()), opened: () => agent };
 }
 
 function dropOldest(routes: Map<string, Route>): void {
@@ -170,5 +143,8 @@ function dropOldest(routes: Map<string, Route>): void {
   if (key === undefined || !route) return;
   routes.delete(key);
   // Requests under way finish; the pool closes behind them.
-  void route.agent.close().catch(() => {});
+  void route
+    .opened()
+    ?.then((agent) => agent.close())
+    .catch(() => {});
 }

@@ -1,19 +1,5 @@
 import { Worker } from 'node:worker_threads';
-import TurndownService from 'turndown';
 import { fail } from '../../schema/index.ts';
-
-/** HTML as Markdown, without what is not meant to be read. */
-export function toMarkdown(html: string): string {
-  const service = new TurndownService({ headingStyle: 'atx', codeBlockStyle: 'fenced', bulletListMarker: '-' });
-  service.remove(['script', 'style', 'noscript', 'iframe', 'template', 'head', 'title']);
-  try {
-    return service.turndown(html).trim();
-  } catch (error) {
-    // Trees are walked by recursion, and a page is not ours: what is nested beyond all sense is given as it is.
-    if (error instanceof RangeError) return html;
-    throw error;
-  }
-}
 
 /** Converts pages: small ones at once, others in a thread that can be ended. */
 export interface MarkdownMaker {
@@ -68,7 +54,7 @@ export function markdownMaker(workerPath: string): MarkdownMaker {
 
   return {
     async convert(html, signal) {
-      if (html.length <= smallPage) return toMarkdown(html);
+      if (html.length <= smallPage) return (await import('./to-markdown.ts')).toMarkdown(html);
       const turn = last.then(() => convertNow(html, signal));
       last = turn.catch(() => {});
       return turn;

@@ -1,4 +1,4 @@
-import { fetch as undiciFetch, type Agent } from 'undici';
+import type { Agent } from 'undici';
 import { fail } from '../../schema/index.ts';
 import type { DialPolicy } from './dialler.ts';
 import type { HostRules } from './host-rules.ts';
@@ -8,11 +8,12 @@ type Fetch = typeof globalThis.fetch;
 
 /** The standard `fetch` under the dialler's rules: each hop is checked, and dialled by the agent of its rules. */
 export function webFetch(
-  routeFor: (policy: DialPolicy | undefined) => { rules: HostRules; agent: Agent },
+  routeFor: (policy: DialPolicy | undefined) => { rules: HostRules; agent: () => Promise<Agent> },
   policy: DialPolicy | undefined,
 ): Fetch {
   const asked = async (input: string | URL | Request, init: RequestInit = {}): Promise<Response> => {
     if (input instanceof Request) throw fail('not_supported', { what: 'A Request object as the first argument' });
+    const { fetch } = await import('./agent.ts');
     let url = parseUrl(input);
     let hop = {
       method: init.method ?? 'GET',
@@ -23,12 +24,12 @@ export function webFetch(
       const { rules, agent } = routeFor(policy);
       checkUrl(url, rules);
       policy?.onHop?.(url);
-      const answer = (await undiciFetch(url, {
+      const answer = (await fetch(url, {
         ...(init as object),
         ...hop,
         body: hop.body as string,
         redirect: 'manual',
-        dispatcher: agent,
+        dispatcher: await agent(),
       }).catch(unwrap)) as unknown as Response;
       const location = redirectTarget(answer.status, answer.headers.get('location') ?? undefined, url);
       if (!location || init.redirect === 'manual') return answer;

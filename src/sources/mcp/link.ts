@@ -24,6 +24,8 @@ export interface Link {
   notify(method: string, params: Record<string, unknown>): Promise<void>;
   /** 2026 era: asks to be told of changes; undefined when the server has nothing to tell. */
   listen(filter: SubscriptionFilter): Promise<{ closed: Promise<unknown>; close(): Promise<void> } | undefined>;
+  /** The HTTP status behind an error of this connection. */
+  statusOf(error: unknown): number | undefined;
   onClose(listener: () => void): void;
   close(): Promise<void>;
   /** At once, without waiting. */
@@ -166,6 +168,7 @@ async function handShake(
     request: (method, params, options) => wire.request(method, params, options),
     notify: (method, params) => wire.notify(method, params),
     listen: async (filter) => (era === 'modern' ? client.listen(filter) : undefined),
+    statusOf: httpStatus,
     onClose: (listener) => void closeListeners.push(listener),
     close: () => endLink(client, inner),
     kill: () => (inner instanceof StdioPipe ? inner.kill() : void client.close().catch(() => {})),
@@ -182,15 +185,6 @@ async function endLink(client: Client, inner: Transport): Promise<void> {
 }
 
 /** The HTTP status behind an error of the SDK's transports. */
-export function httpStatus(error: unknown): number | undefined {
+function httpStatus(error: unknown): number | undefined {
   return error instanceof SdkHttpError ? Number((error.data as { status?: number } | undefined)?.status) : undefined;
-}
-
-/** True when the network, not the server, is the trouble. */
-export function isNetworkError(error: unknown): boolean {
-  const { code, cause } = error as { code?: unknown; cause?: unknown };
-  return (
-    (typeof code === 'string' && /^(E[A-Z]+|UND_ERR_\w+)$/.test(code)) ||
-    (cause !== undefined && isNetworkError(cause ?? {}))
-  );
 }

@@ -13,13 +13,13 @@ import type { Definition } from './definitions.ts';
 import { fillConfig } from './fill-config.ts';
 import { foreignResult, refusedResult, type KeepBlob } from './foreign-result.ts';
 import { LentRoots } from './lent-roots.ts';
-import { httpStatus, isNetworkError, openLink, type Link, type LinkDeps } from './link.ts';
+import type { Link, LinkDeps } from './link.ts';
 import { Noise } from './noise.ts';
 import { headersFor, mirroredParams } from './param-headers.ts';
 import { askWithRounds } from './rounds.ts';
 import { ToolList } from './tool-list.ts';
 import { Turnstile } from './turnstile.ts';
-import { RpcError, WireClosed, WireTimeout, type RequestOptions } from './wire.ts';
+import { isNetworkError, RpcError, WireClosed, WireTimeout, type RequestOptions } from './wire.ts';
 
 export type ServerState = 'connected' | 'connecting' | 'disconnected' | 'disabled';
 
@@ -198,7 +198,7 @@ export class Upstream {
 
   /** Over HTTP nobody tells us that a server is gone: a failed request does. True when it has forgotten our session. */
   #noticeHttp(link: Link, error: unknown): boolean {
-    const status = httpStatus(error);
+    const status = link.statusOf(error);
     if (status === undefined) {
       if (link.isHttp && isNetworkError(error)) this.#lost(link, (error as Error).message);
       return false;
@@ -321,6 +321,8 @@ export class Upstream {
     this.#become('connecting');
     try {
       const config = await fillConfig(this.config, this.#deps.fillIn);
+      // The client half of the SDK comes with the first connection: many servers have no upstream.
+      const { openLink } = await import('./link.ts');
       const link = await openLink(
         config,
         this.#hooks(),

@@ -228,3 +228,12 @@ export class ProcessWire extends Wire {
     return null;
   }
 }
+
+/** True when the network, not the server, is the trouble. */
+export function isNetworkError(error: unknown): boolean {
+  const { code, cause } = error as { code?: unknown; cause?: unknown };
+  return (
+    (typeof code === 'string' && /^(E[A-Z]+|UND_ERR_\w+)$/.test(code)) ||
+    (cause !== undefined && isNetworkError(cause ?? {}))
+  );
+}
