@@ -161,7 +161,7 @@ export function callGate({ catalog, views, observe, settings, keepLarge, redact 
       const kept = await keepLarge(actor, value, text);
       return { outcome: { ok: true, value: kept, result: { value: kept, ...(result.meta && { meta: result.meta }) } }, bytes };
     }
-    return { outcome: { ok: true, value, result: { ...result, value } }, bytes };
+    return { outcome: { ok: true, value, json: text, result: result.value === value ? result : { ...result, value } }, bytes };
   };
 
   interface Settled {

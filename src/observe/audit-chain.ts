@@ -4,6 +4,7 @@ import type { CallRecord } from '../schema/index.ts';
 import type { Database, SqlValue } from '../store/index.ts';
 
 const verifyAtOnce = 500;
+const appendAtOnce = 256;
 const columns = [
   'at', 'request_id', 'parent', 'tool', 'tool_id', 'bundle', 'level', 'door', 'principal', 'token_id', 'project_id',
   'session_id', 'outcome', 'duration_ms', 'result_bytes', 'args_hmac', 'calls',
@@ -41,8 +42,15 @@ export class AuditChain {
     return new AuditChain(db, key);
   }
 
-  /** Resolves after the commit. */
-  append(entries: readonly Entry[]): Promise<void> {
+  /** Appends in portions, so that other writers get their turn in between; takes out of the list what is committed. */
+  async append(entries: Entry[]): Promise<void> {
+    while (entries.length > 0) {
+      await this.#appendSome(entries.slice(0, appendAtOnce));
+      entries.splice(0, appendAtOnce);
+    }
+  }
+
+  #appendSome(entries: readonly Entry[]): Promise<void> {
     return this.#db.write((db) => {
       let { seq, hash } = this.#head() ?? { seq: 0, hash: '' };
       for (const entry of entries) {

@@ -9,6 +9,12 @@ export interface AuditThreadData {
   key: Uint8Array;
 }
 
+/** How many entries could not be written, and why. */
+export interface AuditThreadAnswer {
+  left: number;
+  problem?: string;
+}
+
 /** Appends to the audit on a thread and a connection of its own, so that floods of calls do not pay for their record. */
 export class AuditThread {
   readonly #worker: Worker;
@@ -21,14 +27,15 @@ export class AuditThread {
     this.#worker.unref();
   }
 
-  /** Resolves after the commit. One at a time: the next portion is handed over when the last one is answered. */
-  async append(entries: readonly Entry[]): Promise<void> {
+  /** As the chain's own. One at a time: the next list is handed over when the last one is answered. */
+  async append(entries: Entry[]): Promise<void> {
     // What is on its way keeps the process alive, an idle thread does not.
     this.#worker.ref();
     this.#worker.postMessage(JSON.stringify(entries));
     try {
-      const [problem] = (await this.#answer()) as [string | null];
-      if (problem !== null) throw new Error(problem);
+      const [{ left, problem }] = (await this.#answer()) as [AuditThreadAnswer];
+      entries.splice(0, entries.length - left);
+      if (problem !== undefined) throw new Error(problem);
     } finally {
       this.#worker.unref();
     }

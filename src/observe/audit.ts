@@ -7,7 +7,7 @@ import type { WalSync } from './wal-sync.ts';
 
 const writeReadsAfterMs = 250;
 const pollMinuteMs = 60_000;
-const writeAtOnce = 256;
+const writeAtOnce = 2048;
 /** So many at once cost the event loop too much: from then on a thread of its own writes them. */
 const flood = 64;
 const maxWaiting = 50_000;

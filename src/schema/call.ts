@@ -19,7 +19,13 @@ export interface Budget {
 
 /** The answer of a call that was dispatched: a failure after dispatch is a value, not an exception. */
 export type Outcome =
-  | { ok: true; value: unknown; result: ToolResult }
+  | {
+      ok: true;
+      value: unknown;
+      result: ToolResult;
+      /** The value as JSON, where the gate wrote it down to measure it: doors that send JSON need not do so again. */
+      json?: string;
+    }
   | {
       ok: false;
       error: { code: string; message: string; retryable: boolean };

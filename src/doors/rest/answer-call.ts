@@ -25,7 +25,12 @@ export async function answerCall(
   reply.raw.once('close', onClose);
   const args = argsOf(request.body);
   const options = { signal: gone.signal, requestId: request.id };
-  if (!wantsStream(request)) return answerOf(await gate.call(actor, lowerCase(ref), args, options));
+  if (!wantsStream(request)) {
+    const outcome = await gate.call(actor, lowerCase(ref), args, options);
+    if (!outcome.ok || outcome.json === undefined) return answerOf(outcome);
+    void reply.type('application/json; charset=utf-8');
+    return `{"ok":true,"value":${outcome.json}}`;
+  }
   return streamCall(gate, actor, lowerCase(ref), args, options, reply);
 }
 
