@@ -27,18 +27,27 @@ export type Match = Pick<SearchHit, 'tier' | 'field'>;
 /** Ranked hits for a query, best first, a page at a time. */
 export type FindTools = (query: string, options: SearchOptions) => Promise<SearchHit[]>;
 
+/** What a page holds when neither the request nor the token says so. */
+export const defaultPageSize = 25;
+
+type Size = number | undefined;
+
 export interface Lists {
-  bundles(actor: Actor, filter: BundleFilter, pageSize: number, pageToken?: string): Promise<Page<Bundle & { toolCount: number }>>;
-  tools(actor: Actor, filter: ToolFilter, pageSize: number, pageToken?: string): Promise<Page<ToolView>>;
-  search(actor: Actor, filter: SearchFilter, pageSize: number, pageToken?: string): Promise<Page<ToolView & { match: Match }>>;
+  bundles(actor: Actor, filter: BundleFilter, pageSize: Size, pageToken?: string): Promise<Page<Bundle & { toolCount: number }>>;
+  tools(actor: Actor, filter: ToolFilter, pageSize: Size, pageToken?: string): Promise<Page<ToolView>>;
+  search(actor: Actor, filter: SearchFilter, pageSize: Size, pageToken?: string): Promise<Page<ToolView & { match: Match }>>;
 }
 
-/** The pages that REST answers. A token carries the filters it was made with, and they win over other parameters. */
+/**
+ * The pages that REST answers. A token carries the filters it was made with, which win over other
+ * parameters, and the size of its pages, for requests that do not name one.
+ */
 export function lists(catalog: Catalog, views: ToolViews, tokens: PageTokens, find: FindTools): Lists {
   return {
-    async bundles(actor, given, pageSize, pageToken) {
-      const state = pageToken ? tokens.read<{ filter: BundleFilter; after: [string, string] }>('bundles', pageToken) : undefined;
+    async bundles(actor, given, size, pageToken) {
+      const state = pageToken ? tokens.read<State<BundleFilter, [string, string]>>('bundles', pageToken) : undefined;
       const filter = state?.filter ?? given;
+      const pageSize = size ?? state?.size ?? defaultPageSize;
       const wanted = new Set(filter.bundleIDs.map((id) => parseUuid7(id) ?? id));
       const all = catalog
         .bundles()
@@ -50,12 +59,13 @@ export function lists(catalog: Catalog, views: ToolViews, tokens: PageTokens, fi
       const items = all.slice(0, pageSize).map((each) => ({ ...each, toolCount: catalog.countOf(each.id) }));
       const last = items.at(-1);
       if (all.length <= pageSize || !last) return { items };
-      return { items, nextPageToken: tokens.make('bundles', { filter, after: [last.modifiedAt, last.id] }) };
+      return { items, nextPageToken: tokens.make('bundles', { filter, size: pageSize, after: [last.modifiedAt, last.id] }) };
     },
 
-    async tools(actor, given, pageSize, pageToken) {
-      const state = pageToken ? tokens.read<{ filter: ToolFilter; after: OrderKey }>('tools', pageToken) : undefined;
+    async tools(actor, given, size, pageToken) {
+      const state = pageToken ? tokens.read<State<ToolFilter, OrderKey>>('tools', pageToken) : undefined;
       const filter = state?.filter ?? given;
+      const pageSize = size ?? state?.size ?? defaultPageSize;
       const wanted = new Set(filter.bundleIDs.map((id) => parseUuid7(id) ?? id));
       const items: ToolView[] = [];
       for (const summary of catalog.summaries(state?.after)) {
@@ -66,15 +76,16 @@ export function lists(catalog: Catalog, views: ToolViews, tokens: PageTokens, fi
         if (!filter.includeDisabled && !(bundle.isEnabled && summary.isEnabled)) continue;
         const seen = await views.see(summary);
         if (!seen || (!filter.includeDisabled && !seen.view.isEnabled)) continue;
-        if (items.length === pageSize) return { items, nextPageToken: tokens.make('tools', { filter, after: keyOf(items.at(-1)!) }) };
+        if (items.length === pageSize) return { items, nextPageToken: tokens.make('tools', { filter, size: pageSize, after: keyOf(items.at(-1)!) }) };
         items.push(seen.view);
       }
       return { items };
     },
 
-    async search(actor, given, pageSize, pageToken) {
-      const state = pageToken ? tokens.read<{ filter: SearchFilter; after: Place }>('search', pageToken) : undefined;
+    async search(actor, given, size, pageToken) {
+      const state = pageToken ? tokens.read<State<SearchFilter, Place>>('search', pageToken) : undefined;
       const filter = state?.filter ?? given;
+      const pageSize = size ?? state?.size ?? defaultPageSize;
       if (filter.q.trim() === '')
         throw fail('request.invalid', { reason: 'q is missing: say what to look for' }, { details: [{ path: '/q', message: 'is missing' }] });
       const items: (ToolView & { match: Match })[] = [];
@@ -86,7 +97,7 @@ export function lists(catalog: Catalog, views: ToolViews, tokens: PageTokens, fi
         if (!filter.includeDisabled && !(bundle.isEnabled && summary.isEnabled)) continue;
         const seen = await views.see(summary);
         if (!seen || (!filter.includeDisabled && !seen.view.isEnabled)) continue;
-        if (items.length === pageSize) return { items, nextPageToken: tokens.make('search', { filter, after: last }) };
+        if (items.length === pageSize) return { items, nextPageToken: tokens.make('search', { filter, size: pageSize, after: last }) };
         items.push({ ...seen.view, match: { tier: hit.tier, field: hit.field } });
         last = { tier: hit.tier, modifiedAt: hit.modifiedAt, id: hit.id };
       }
@@ -105,6 +116,12 @@ export function lists(catalog: Catalog, views: ToolViews, tokens: PageTokens, fi
       if (hits.length < limit) return;
     }
   }
+}
+
+interface State<Filter, After> {
+  filter: Filter;
+  size?: number;
+  after: After;
 }
 
 type Place = NonNullable<SearchOptions['after']>;

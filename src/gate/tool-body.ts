@@ -65,7 +65,7 @@ function checkDisplayName(name: string): void {
 }
 
 function invalid(path: string, message: string, value?: string): Failure {
-  const shown = value === undefined ? '' : ` (${JSON.stringify(value).slice(0, 100)})`;
+  const shown = value === undefined ? '' : ` (${JSON.stringify(Array.from(value).slice(0, 80).join(''))})`;
   const details: Detail[] = [{ path, message }];
   return fail('request.invalid', { reason: `${path} ${message}${shown}` }, { details });
 }

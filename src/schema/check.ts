@@ -1,12 +1,16 @@
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
 import type { Static, TSchema } from 'typebox';
-import { fail, type Detail } from './errors.ts';
+import { fail, Failure, type Detail } from './errors.ts';
 
 const ajv = new Ajv({ allErrors: true, strict: false, verbose: false });
 const compiled = new WeakMap<object, ValidateFunction>();
 
-/** Checks a value of our own shapes; throws request.invalid that names every wrong field. */
+/**
+ * Checks a value of our own shapes; throws request.invalid that names every wrong field. A Failure in place of the value
+ * says why there is none, and is thrown.
+ */
 export function check<T extends TSchema>(schema: T, value: unknown, where = ''): Static<T> {
+  if (value instanceof Failure) throw value;
   let validate = compiled.get(schema);
   if (!validate) compiled.set(schema, (validate = ajv.compile(schema)));
   if (validate(value)) return value as Static<T>;
@@ -22,18 +26,49 @@ export function reasonOf(details: Detail[]): string {
 }
 
 function describe(errors: ErrorObject[], where: string): Detail[] {
-  // A union reports every branch; the branches' own findings say more than "must match one".
-  const useful = errors.filter(({ keyword }) => keyword !== 'anyOf' && keyword !== 'const');
-  const seen = new Set<string>();
-  const details: Detail[] = [];
-  for (const error of useful.length > 0 ? useful : errors) {
-    const detail = oneDetail(error, where);
-    const key = `${detail.path} ${detail.message}`;
-    if (!seen.has(key)) details.push(detail);
-    seen.add(key);
-  }
-  return details;
+  const told = new Map<string, Detail>();
+  for (const detail of inUnions(errors, where)) told.set(`${detail.path} ${detail.message}`, detail);
+  return [...told.values()];
 }
+
+/** A union reports every branch; only what concerns the branch that was meant helps. */
+function inUnions(errors: ErrorObject[], where: string): Detail[] {
+  const unions = errors.filter(({ keyword }) => keyword === 'anyOf');
+  const [union] = unions.sort((a, b) => a.schemaPath.length - b.schemaPath.length);
+  if (!union) return errors.map((error) => oneDetail(error, where));
+  const inside = (error: ErrorObject): boolean => error.schemaPath.startsWith(`${union.schemaPath}/`);
+  const branches = Map.groupBy(errors.filter(inside), ({ schemaPath }) => schemaPath.slice(union.schemaPath.length + 1).split('/')[0]!);
+  const others = errors.filter((error) => error !== union && !inside(error));
+  return [...inUnions(others, where), ...ofBranches([...branches.values()], where)];
+}
+
+function ofBranches(branches: ErrorObject[][], where: string): Detail[] {
+  const tag = tagOf(branches);
+  if (tag === undefined) return common(branches.map((errors) => inUnions(errors, where)));
+  const wrong = branches.map((errors) => errors.find((error) => isConst(error) && error.instancePath === tag));
+  const meant = branches.filter((_, index) => wrong[index] === undefined);
+  if (meant.length > 0) return common(meant.map((errors) => inUnions(errors, where)));
+  const values = wrong.map((error) => JSON.stringify((error!.params as { allowedValue: unknown }).allowedValue));
+  return [{ path: where + tag, message: `must be one of ${[...new Set(values)].join(', ')}` }];
+}
+
+/** The place by which most branches of a union tell themselves apart: a field with one possible value. */
+function tagOf(branches: ErrorObject[][]): string | undefined {
+  const votes = Map.groupBy(
+    branches.flatMap((errors) => [...new Set(errors.filter(isConst).map(({ instancePath }) => instancePath))]),
+    (path) => path,
+  );
+  return [...votes.values()].sort((a, b) => b.length - a.length)[0]?.[0];
+}
+
+/** What all branches complain about, if there is anything; else everything. */
+function common(branches: Detail[][]): Detail[] {
+  const same = (a: Detail) => (b: Detail) => a.path === b.path && a.message === b.message;
+  const shared = branches[0]!.filter((detail) => branches.every((each) => each.some(same(detail))));
+  return shared.length > 0 ? shared : branches.flat();
+}
+
+const isConst = ({ keyword }: ErrorObject): boolean => keyword === 'const';
 
 function oneDetail(error: ErrorObject, where: string): Detail {
   const params = error.params as Record<string, unknown>;

@@ -46,6 +46,7 @@ export const catalogue = {
   'file.not_found': request(404),
   'result.not_found': request(404),
   'method.not_allowed': request(405),
+  'request.timeout': busy(408),
   'bundle.exists': request(409),
   'name.taken': request(409),
   'tool.exists': request(409),
@@ -64,6 +65,7 @@ export const catalogue = {
   'agent.unavailable': request(409),
   'body.too_large': request(413),
   'media_type.unsupported': request(415),
+  'headers.too_large': request(431),
   'rate.limited': busy(429),
   'limit.sessions': busy(429),
   'limit.depth': request(429),
@@ -123,7 +125,8 @@ export function fail(
   options: { details?: Detail[]; cause?: unknown; retryable?: boolean } = {},
 ): Failure {
   const message = params['message'] === undefined ? fillIn(sentences[code], params) : String(params['message']);
-  return new Failure(code, message, options);
+  // What was cut out of someone's text may end in half a character, which no JSON reader should have to take.
+  return new Failure(code, message.toWellFormed(), options);
 }
 
 /** True for codes that say what happened after dispatch. */

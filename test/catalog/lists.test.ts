@@ -127,6 +127,11 @@ describe('pages of tools', () => {
     for (const size of ['0', '-1', 'x', '1.5', '', ' '])
       assert.equal((await get(`recommendedPageSize=${encodeURIComponent(size)}`)).status, 400, size);
     assert.equal((await server.ask('GET', '/tools/bundles?pageSize=0')).status, 400);
+    assert.equal((await server.ask('GET', `/tools/bundles?pageSize=${'9'.repeat(30)}`)).status, 200);
+    const { nextPageToken } = (await server.ask('GET', '/tools/bundles?pageSize=2')).body;
+    const rest = (await server.ask('GET', `/tools/bundles?pageToken=${nextPageToken}`)).body;
+    assert.equal(rest.bundles.length, 2);
+    assert.equal((await server.ask('GET', `/tools/bundles?pageToken=${nextPageToken}&pageSize=1`)).body.bundles.length, 1);
     assert.equal((await get('includeDisabled=maybe')).status, 400);
   });
 

@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict';
+import { connect } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { after, before, describe, it } from 'node:test';
+import { newUuid } from '../../src/schema/index.ts';
 import { makeBundle, toolBody } from '../kit/catalog.ts';
 import { testServer, type TestServer } from '../kit/server.ts';
 
@@ -23,6 +26,114 @@ describe('bad input', () => {
       body: 'a,b',
     });
     assert.equal(media.status, 415);
+  });
+
+  const send = async (
+    method: string,
+    path: string,
+    headers: Record<string, string>,
+    body?: string | Uint8Array<ArrayBuffer>,
+  ): Promise<{ status: number; allow: string | null; code: string; message: string }> => {
+    const answer = await fetch(server.url + path, { method, headers, ...(body !== undefined && { body }) });
+    const { error } = JSON.parse((await answer.text()) || '{"error":{}}');
+    return { status: answer.status, allow: answer.headers.get('allow'), code: error.code, message: error.message };
+  };
+
+  it('takes JSON in UTF-8 and nothing else as a body', async () => {
+    const auth = { authorization: `Bearer ${server.token}` };
+    const put = (type: string, body: string | Uint8Array<ArrayBuffer>, more = {}) =>
+      send('PUT', `/tools/bundles/${newUuid()}`, { ...auth, 'content-type': type, ...more }, body);
+    const good = '{"slug":"body-x","displayName":"x","isEnabled":true}';
+    assert.equal((await put('text/plain', good)).status, 415);
+    assert.equal((await put('application/json; charset=utf-16', good)).status, 415);
+    assert.equal((await put('application/json', good, { 'content-encoding': 'gzip' })).status, 415);
+    const broken = Uint8Array.from(Buffer.from(good.replace('"x"', '"\xff"'), 'latin1'));
+    assert.match((await put('application/json', broken)).message, /not UTF-8/);
+    for (const key of ['__proto__', '\\u005f_proto__']) {
+      const proto = await put('application/json', good.replace('{', `{"${key}":{"isBuiltIn":true},`));
+      assert.deepEqual([proto.status, proto.message], [400, 'The request is not valid: /__proto__ is not a known field']);
+    }
+    assert.match((await put('application/json', '{"slug": nope}')).message, /not valid JSON: Unexpected token 'o'$/);
+    assert.match((await put('application/json', '')).message, /empty/);
+  });
+
+  it('says who may and what exists before what is wrong with a body', async () => {
+    const type = { 'content-type': 'application/json' };
+    for (const [headers, body] of [[type, '{"a":'], [{ 'content-type': 'text/csv' }, 'a'], [type, `"${'a'.repeat(5_000_000)}"`]] as const)
+      assert.equal((await send('PUT', bundle.tool('t'), headers, body)).status, 401, body.slice(0, 10));
+    const auth = { authorization: `Bearer ${server.token}`, ...type };
+    assert.equal((await send('POST', '/call/no_such_tool', auth, '{"a":')).code, 'tool.not_found');
+    assert.equal((await send('PATCH', `/tools/bundles/${newUuid()}`, auth, '{"a":')).code, 'bundle.not_found');
+  });
+
+  it('answers 405 with the verbs there are, on every door, and 404 only where nothing is', async () => {
+    const auth = { authorization: `Bearer ${server.token}` };
+    for (const [method, path, allow] of [
+      ['POST', '/health', 'GET, HEAD'],
+      ['DELETE', '/ready', 'GET, HEAD'],
+      ['HEAD', '/tools/tools', 'GET'],
+      ['OPTIONS', '/tools/bundles', 'GET'],
+      ['GET', '/call/demo_foo', 'POST'],
+      ['PATCH', '/auth/signin', 'POST'],
+      ['POST', '/events', 'GET'],
+      ['HEAD', '/events', 'GET'],
+      ['PUT', `/tools/bundles/${newUuid()}/tools/${'a'.repeat(200)}/version/v1/invoke`, 'POST'],
+    ] as const) {
+      const answer = await send(method, path, auth);
+      assert.deepEqual([answer.status, answer.allow], [405, allow], `${method} ${path.slice(0, 60)}`);
+    }
+    for (const [method, path] of [
+      ['OPTIONS', '/nothing'],
+      ['HEAD', '/nothing'],
+      ['GET', '/tools/bundles/'],
+      ['GET', '/tools/tools/'],
+    ] as const)
+      assert.equal((await send(method, path, auth)).status, 404, `${method} ${path}`);
+  });
+
+  it('answers what is no HTTP request in the same shape', async () => {
+    const { port } = new URL(server.url);
+    const said = (request: string): Promise<string> => {
+      const socket = connect(Number(port), '127.0.0.1', () => socket.write(request));
+      return text(socket);
+    };
+    for (const [request, status, code] of [
+      ['FETCH / HTTP/1.1\r\nHost: localhost\r\n\r\n', 400, 'request.invalid'],
+      ['nonsense\r\n\r\n', 400, 'request.invalid'],
+      [`GET /?${'a'.repeat(20_000)} HTTP/1.1\r\nHost: localhost\r\n\r\n`, 431, 'headers.too_large'],
+    ] as const) {
+      const [head = '', body = ''] = (await said(request)).split('\r\n\r\n');
+      assert.ok(head.startsWith(`HTTP/1.1 ${status} `), head);
+      const { error } = JSON.parse(body);
+      assert.equal(error.code, code);
+      assert.match(error.requestId, /^req_/);
+    }
+  });
+
+  it('shows a wrong value whole characters at a time', async () => {
+    const { body } = await server.ask('PUT', bundle.tool('t', '\u{10400}'.repeat(65)), toolBody({}));
+    assert.equal(body.error.code, 'request.invalid');
+    assert.ok((body.error.message as string).isWellFormed());
+    assert.ok((body.error.message as string).endsWith('")'));
+  });
+
+  it('says of a union what concerns the branch that was meant', async () => {
+    const reason = async (auth: object, response = {}): Promise<string> => {
+      const request = { method: 'GET', urlTemplate: 'http://127.0.0.1:1/', auth };
+      const { body } = await server.ask('PUT', bundle.tool('t'), {
+        ...toolBody({ type: 'http', httpImpl: { request, response } }),
+        functionImpl: undefined,
+      });
+      return body.error.message.replace('The request is not valid: /httpImpl/', '');
+    };
+    assert.equal(await reason({ type: 'bearer' }), 'request/auth/value is missing');
+    assert.equal(await reason({}), 'request/auth/type is missing');
+    assert.equal(await reason({ type: 'nope' }), 'request/auth/type must be one of "apiKey", "bearer", "basic", "hmac", "oauth2"');
+    assert.equal(
+      await reason({ type: 'hmac', algorithm: 'md5', secret: 's', header: 'h', payload: 'p' }),
+      'request/auth/algorithm must be "sha256"',
+    );
+    assert.equal(await reason({ type: 'bearer', value: 'v' }, { errorMode: 'x' }), 'response/errorMode must be one of "fail", "empty"');
   });
 
   it('refuses nesting, schema bombs and remote references without hanging', async () => {
@@ -54,7 +165,7 @@ describe('bad input', () => {
 
   it('answers what the router itself refuses in the same shape', async () => {
     for (const path of ['/tools/bundles/%E0%A4%A', `/call/${'a'.repeat(3000)}`]) {
-      const { status, body } = await server.ask('GET', path);
+      const { status, body } = await server.ask(path.startsWith('/call') ? 'POST' : 'GET', path);
       assert.deepEqual([status, body.error.code], [400, 'request.invalid'], path.slice(0, 40));
       assert.ok(body.error.requestId);
     }

@@ -10,7 +10,9 @@ export function checkHost(request: FastifyRequest, publicUrl: string | undefined
   if (ownHost.test(request.headers.host ?? '')) return;
   const host = hostName(request.headers.host ?? '');
   if (host === undefined || !isOurs(host, request, publicUrl))
-    throw fail('origin.refused', { origin: `host ${request.headers.host?.slice(0, 100) ?? '(none)'}` });
+    throw fail('origin.refused', {
+      message: `Requests to host ${request.headers.host?.slice(0, 100) ?? '(none)'} are refused. If it is a name of this server, set http.publicUrl in config.yaml.`,
+    });
 }
 
 const ownHost = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d{1,5})?$/i;
@@ -37,6 +39,10 @@ export function allowOrigin(request: FastifyRequest, reply: FastifyReply, { allo
   const asked = request.headers['access-control-request-headers'];
   if (asked !== undefined) void reply.header('Access-Control-Allow-Headers', asked);
 }
+
+/** What a browser asks before it sends a request to another origin. */
+export const isPreflight = ({ method, headers }: FastifyRequest): boolean =>
+  method === 'OPTIONS' && headers.origin !== undefined && headers['access-control-request-method'] !== undefined;
 
 function isOurs(host: string, request: FastifyRequest, publicUrl: string | undefined): boolean {
   if (publicUrl !== undefined && hostName(originOf(publicUrl).replace(/^\w+:\/\//, '')) === host) return true;

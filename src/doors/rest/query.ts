@@ -2,7 +2,6 @@ import { fail } from '../../schema/index.ts';
 
 type Query = Record<string, string | string[] | undefined>;
 
-export const defaultPageSize = 25;
 export const maxPageSize = 256;
 
 /** Comma-separated and repeated values as one list. */
@@ -26,10 +25,10 @@ export function flagParam(query: unknown, name: string): boolean {
 }
 
 /** Larger than 256 is clamped; below 1 or no whole number is refused. */
-export function pageSizeParam(query: unknown, name: string): number {
+export function pageSizeParam(query: unknown, name: string): number | undefined {
   const value = textParam(query, name);
-  if (value === undefined) return defaultPageSize;
-  if (!/^\d{1,15}$/.test(value) || Number(value) < 1) throw invalid(name, 'must be a whole number from 1', value);
+  if (value === undefined) return undefined;
+  if (!/^\d{1,64}$/.test(value) || Number(value) < 1) throw invalid(name, 'must be a whole number from 1', value);
   return Math.min(Number(value), maxPageSize);
 }
 

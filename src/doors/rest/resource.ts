@@ -1,6 +1,5 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify';
-import { fail, type Actor } from '../../schema/index.ts';
-import { pathOf } from './server.ts';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Actor } from '../../schema/index.ts';
 
 /** Turns a request into whoever asks; throws auth.required or auth.invalid. */
 export type Authenticate = (request: FastifyRequest) => Promise<Actor>;
@@ -23,9 +22,7 @@ export interface Verb {
   handle: Handler;
 }
 
-const verbs: HTTPMethods[] = ['GET', 'PUT', 'PATCH', 'POST', 'DELETE'];
-
-/** Registers every verb of one path; the others answer 405. All of them need a token. */
+/** Registers the verbs of one path; all of them need a token. */
 export function resource(
   app: FastifyInstance,
   authenticate: Authenticate,
@@ -33,12 +30,7 @@ export function resource(
   handlers: Partial<Record<'GET' | 'PUT' | 'PATCH' | 'POST' | 'DELETE', Verb>>,
 ): void {
   const params = [...url.matchAll(/:(\w+)/g)].map(([, name]) => name!);
-  for (const method of verbs) {
-    const verb = handlers[method as keyof typeof handlers];
-    if (!verb) {
-      app.route({ method, url, schema: { hide: true }, handler: refuse });
-      continue;
-    }
+  for (const [method, verb] of Object.entries(handlers)) {
     const schema = {
       summary: verb.summary,
       ...(params.length > 0 && { params: paramsSchema(params) }),
@@ -52,13 +44,14 @@ export function resource(
       exposeHeadRoute: false,
       // Only for the papers: the gate checks shapes itself, in the order of the contract.
       config: { swaggerTransform: () => ({ schema, url }) },
+      // Who asks comes first, also before what is wrong with a body that could not be read.
+      errorHandler: async (error, request) => {
+        if ((error as { code?: unknown }).code?.toString().startsWith('FST_ERR_CTP')) await authenticate(request);
+        throw error;
+      },
       handler: async (request, reply) => verb.handle(request, reply, await authenticate(request)),
     });
   }
-}
-
-async function refuse(request: FastifyRequest): Promise<never> {
-  throw fail('method.not_allowed', { method: request.method, path: pathOf(request) });
 }
 
 function paramsSchema(names: string[]): object {

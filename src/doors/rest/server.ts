@@ -2,7 +2,10 @@ import swagger from '@fastify/swagger';
 import fastify, { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { Logger } from '../../observe/index.ts';
 import { asFailure, fail, Failure, newId, type Settings } from '../../schema/index.ts';
-import { allowOrigin, checkHost, checkOrigin } from './origin.ts';
+import { answerClientError } from './client-error.ts';
+import { jsonBodies } from './json-body.ts';
+import { knownVerbs } from './known-verbs.ts';
+import { allowOrigin, checkHost, checkOrigin, isPreflight } from './origin.ts';
 
 export interface ServerOptions {
   settings: () => Settings;
@@ -24,15 +27,24 @@ export async function httpServer(options: ServerOptions): Promise<FastifyInstanc
     ajv: { customOptions: { strict: false } },
     // What the router refuses (broken escapes, endless names) has the one shape of errors too.
     frameworkErrors: (error, request, reply) => void sendError(error, request, reply, options),
+    clientErrorHandler: answerClientError,
     forceCloseConnections: 'idle',
     return503OnClosing: true,
   });
   app.setValidatorCompiler(() => () => true);
   app.setSerializerCompiler(() => (value) => JSON.stringify(value));
   app.setErrorHandler((error, request, reply) => sendError(error, request, reply, options));
-  app.setNotFoundHandler((request, reply) =>
-    sendError(fail('route.not_found', { method: request.method, path: pathOf(request) }), request, reply, options),
-  );
+  const verbsOf = knownVerbs(app);
+  const notFound = (request: FastifyRequest, reply: FastifyReply): FastifyReply => {
+    const { method } = request;
+    const path = pathOf(request);
+    const known = verbsOf(request.url.split('?')[0]!);
+    if (known.length === 0) return sendError(fail('route.not_found', { method, path }), request, reply, options);
+    void reply.header('Allow', known.join(', '));
+    return sendError(fail('method.not_allowed', { method, path, known: known.join(', ') }), request, reply, options);
+  };
+  app.setNotFoundHandler(notFound);
+  jsonBodies(app);
   app.addHook('onRequest', (request, reply, done) => {
     const { http } = settings();
     try {
@@ -44,7 +56,9 @@ export async function httpServer(options: ServerOptions): Promise<FastifyInstanc
       done(error as Error);
     }
   });
-  app.options('*', { schema: { hide: true } }, (_, reply) => reply.code(204).send());
+  app.options('*', { schema: { hide: true } }, (request, reply) =>
+    isPreflight(request) ? reply.code(204).send() : notFound(request, reply),
+  );
   await app.register(swagger, {
     openapi: {
       openapi: '3.1.0',

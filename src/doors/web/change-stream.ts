@@ -15,7 +15,7 @@ export function changeStream(app: FastifyInstance, { authenticate, topics, token
   });
   app.get(
     '/events',
-    { schema: { summary: 'One stream of changes for the web app', querystring: querySchema } },
+    { exposeHeadRoute: false, schema: { summary: 'One stream of changes for the web app', querystring: querySchema } },
     async (request, reply) => {
       await authenticate(request);
       const wanted = wantedTopics(request.query as { topics?: string | string[] }, topics);
