@@ -65,7 +65,11 @@ for (const name of drivers)
       assert.deepEqual([late.timed_out, late.exit_code], [true, null]);
       const fed = await driver.exec(spec.id, { ...shell('cat'), stdin: 'fed' });
       assert.equal(fed.stdout, 'fed');
-      await assert.rejects(driver.exec(spec.id, { command: ['/no/such'], timeoutMs: 1000, maxBytes: 10 }), /ENOENT/);
+      const missing = await driver.exec(spec.id, { command: ['/no/such'], timeoutMs: 1000, maxBytes: 1000 });
+      assert.deepEqual([missing.exit_code, missing.stderr], [127, '/no/such: not found\n']);
+      const nowhere = await driver.exec(spec.id, { ...shell('pwd'), workdir: '/nowhere' });
+      assert.deepEqual([nowhere.exit_code, nowhere.stderr], [126, '/nowhere: no such folder\n']);
+      assert.equal((await driver.exec(spec.id, shell('kill -9 $$'))).exit_code, 137);
       const abort = new AbortController();
       const cancelled = driver.exec(spec.id, { ...shell('sleep 60'), signal: abort.signal });
       await pause(50);

@@ -1,4 +1,6 @@
 import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { constants } from 'node:os';
 import type { ExecRequest, FromExec, ToExec } from '../../schema/supervisor.ts';
 import { keepConnected, type Peer } from './reconnect.ts';
 
@@ -39,7 +41,9 @@ function run(request: ExecRequest, peer: Peer, running: Map<string, () => void>)
     stdio: ['pipe', 'pipe', 'pipe'],
     detached: true,
   });
+  let isStopped = false;
   const kill = (): void => {
+    isStopped = true;
     try {
       process.kill(-child.pid!, 'SIGKILL');
     } catch {
@@ -57,16 +61,28 @@ function run(request: ExecRequest, peer: Peer, running: Map<string, () => void>)
   child.stderr.on('data', err.push);
   child.stdin.on('error', () => {});
   child.stdin.end(request.stdin ?? '');
-  child.on('error', (error) => {
-    answer.error = error.message;
+  child.on('error', (error: NodeJS.ErrnoException) => {
+    const said = notStarted(error.code, program, request.workdir);
+    if (said) {
+      answer.exit_code = said.exitCode;
+      err.push(Buffer.from(`${said.reason}\n`));
+    } else answer.error = error.message;
     finish();
   });
   // A grandchild may keep the pipes open: what is there shortly after the end is the answer.
-  child.on('exit', (code) => {
-    answer.exit_code = code;
+  child.on('exit', (code, signal) => {
+    answer.exit_code = code ?? (isStopped || !signal ? null : 128 + constants.signals[signal]);
     setTimeout(finish, 100);
   });
   child.on('close', finish);
+}
+
+/** A command that cannot be started ends like in a shell: that is its own fault, not the sandbox's. */
+function notStarted(code: string | undefined, program: string, workdir: string): { exitCode: number; reason: string } | undefined {
+  if (code === 'ENOENT' && !existsSync(workdir)) return { exitCode: 126, reason: `${workdir}: no such folder` };
+  if (code === 'ENOENT') return { exitCode: 127, reason: `${program}: not found` };
+  if (code === 'EACCES') return { exitCode: 126, reason: `${program}: permission denied` };
+  return undefined;
 }
 
 function capped(maxBytes: number): { push(chunk: Buffer): void; text(): string; readonly isCut: boolean } {
