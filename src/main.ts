@@ -45,7 +45,7 @@ async function build(options: ServerOptions, closers: Closers): Promise<RunningS
       tokens: auth,
       sessions: agents.agentSessions,
       asks: agents.questions,
-      workspaceOf: async (id) => (await agents.sessionTables.get(id))!.workspace_id,
+      workspaceOf: async (id) => (await agents.sessionTables.peek(id))!.workspace_id,
       reconnectGraceMs: () => settings().limits.reconnectGraceMs,
     }),
   );

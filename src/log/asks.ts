@@ -70,6 +70,8 @@ export interface AsksOptions {
 const retryMs = 1000;
 
 export function asks({ log, tables, presence, reconnectGraceMs }: AsksOptions): Asks {
+  /** What is open as far as this process knows; rows change only once, when they are closed. */
+  const known = new Map<string, AskRow>();
   const waiters = new Map<string, Set<(outcome: AskOutcome) => void>>();
   /** Sessions whose owner had a stream since the last declaration. */
   const seen = new Set<string>();
@@ -108,16 +110,18 @@ export function asks({ log, tables, presence, reconnectGraceMs }: AsksOptions): 
         const set = waiters.get(askId) ?? new Set();
         waiters.set(askId, set.add(resolve));
       });
-      const row = await tables.get(askId);
-      if (!row) throw fail('ask.not_found', { ref: askId });
-      if (row.state !== 'open') settle(askId, outcomeOf(row));
+      if (!known.has(askId)) {
+        const row = await tables.get(askId);
+        if (!row) throw fail('ask.not_found', { ref: askId });
+        if (row.state !== 'open') settle(askId, outcomeOf(row));
+      }
       const onAbort = (): void => quietly(finish(askId, { outcome: 'error', message: 'the request was cancelled' }));
       if (signal?.aborted) onAbort();
       signal?.addEventListener('abort', onAbort, { once: true });
       return settled.finally(() => signal?.removeEventListener('abort', onAbort));
     },
     async answer(sessionId, askId, by, outcome) {
-      const row = await tables.get(askId);
+      const row = known.get(askId) ?? (await tables.get(askId));
       const isTheirs = row?.session_id === sessionId && (by.isAdmin || row.owner === by.principal);
       if (!row || !isTheirs || (row.kind === 'permission') !== (outcome.outcome === 'choice')) throw fail('ask.not_found', { ref: askId });
       if (outcome.outcome === 'choice') checkChoice(row, outcome.choice);
@@ -139,6 +143,7 @@ export function asks({ log, tables, presence, reconnectGraceMs }: AsksOptions): 
         graceUntil.set(sessionId, Date.now() + reconnectGraceMs());
       }
       for (const row of await tables.open(sessionId)) {
+        known.set(row.id, row);
         watchDeadline(row);
         if (row.on_disconnect === 'fail') await checkPresence(asAsk(row));
       }
@@ -148,6 +153,7 @@ export function asks({ log, tables, presence, reconnectGraceMs }: AsksOptions): 
     },
     remove(_tx, sessionId) {
       tables.remove(sessionId);
+      for (const row of known.values()) if (row.session_id === sessionId) known.delete(row.id);
       seen.delete(sessionId);
       graceUntil.delete(sessionId);
     },
@@ -177,7 +183,10 @@ export function asks({ log, tables, presence, reconnectGraceMs }: AsksOptions): 
       state: 'open', answer: null, timeout_ms: question.timeoutMs,
     };
     tables.insert(row);
-    tx.afterCommit(() => watchDeadline(row));
+    tx.afterCommit(() => {
+      known.set(id, row);
+      watchDeadline(row);
+    });
     return asAsk(row);
   }
 
@@ -216,8 +225,8 @@ export function asks({ log, tables, presence, reconnectGraceMs }: AsksOptions): 
   }
 
   function close(tx: LogTransaction, askId: string, outcome: AskOutcome): boolean {
-    const row = tables.close(askId, outcome.outcome, JSON.stringify(outcome));
-    if (!row) return false;
+    const row = known.get(askId) ?? tables.getNow(askId);
+    if (!row || !tables.close(askId, outcome.outcome, JSON.stringify(outcome))) return false;
     tx.append(row.session_id, row.turn, closingEvent(row, outcome));
     tx.afterCommit(() => {
       timers.forget(askId);
@@ -227,15 +236,16 @@ export function asks({ log, tables, presence, reconnectGraceMs }: AsksOptions): 
   }
 
   function settle(askId: string, outcome: AskOutcome): void {
+    known.delete(askId);
     const set = waiters.get(askId);
     waiters.delete(askId);
     for (const resolve of set ?? []) resolve(outcome);
   }
 
   async function lookForAnswers(): Promise<void> {
-    for (const askId of waiters.keys()) {
+    for (const askId of new Set([...known.keys(), ...waiters.keys()])) {
       const row = await tables.get(askId);
-      if (row && row.state !== 'open') settle(askId, outcomeOf(row));
+      if (row?.state !== 'open') settle(askId, row ? outcomeOf(row) : { outcome: 'disconnected' });
     }
   }
 }

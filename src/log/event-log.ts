@@ -73,10 +73,10 @@ export function eventLog({ db, events, redact = (value) => value, redactPieces, 
   const clean = redactPieces ? livePieces(redactPieces) : (_: Feed, delta: Delta) => [redact(delta)];
   const feeds = new Map<string, Feed>();
   const foreignListeners = new Set<() => void>();
-  let version = events.foreignVersion();
+  let version = db.foreignVersion();
 
   const lookAround = async (): Promise<void> => {
-    const now = events.foreignVersion();
+    const now = db.foreignVersion();
     if (now === version) return;
     version = now;
     for (const listener of foreignListeners) listener();
@@ -180,9 +180,9 @@ export function eventLog({ db, events, redact = (value) => value, redactPieces, 
       for (const [sessionId, runs] of appended) for (const each of runs.finish()) events.append(sessionId, each);
       return made;
     });
+    for (const each of after) each();
     for (const [sessionId, runs] of appended) feeds.get(sessionId)?.push(runs.finish());
     for (const sessionId of removed) feeds.get(sessionId)?.remove();
-    for (const each of after) each();
     return value;
   }
 

@@ -53,6 +53,7 @@ export class Feed {
   readonly #batches = new Map<number, Batch | Promise<Batch | undefined>>();
   newest = -1;
   isRemoved = false;
+  #isWaking = false;
 
   /** Takes events that are committed. A hole before them empties the tail, so that readers go to the table. */
   push(runs: readonly EventRun[]): void {
@@ -64,7 +65,7 @@ export class Feed {
       this.newest = run.last;
     }
     this.#trim();
-    this.wakeAll();
+    this.#wakeSoon();
   }
 
   /** Another process wrote up to here. */
@@ -129,6 +130,16 @@ export class Feed {
 
   wakeAll(): void {
     for (const reader of this.readers) reader.wake();
+  }
+
+  /** After whatever waits for this commit has gone on: it may add more, and an answer must not queue behind its record. */
+  #wakeSoon(): void {
+    if (this.#isWaking) return;
+    this.#isWaking = true;
+    process.nextTick(() => {
+      this.#isWaking = false;
+      this.wakeAll();
+    });
   }
 
   #forget(): void {

@@ -7,7 +7,7 @@ export const isAdmin = (actor: Actor): boolean => reaches(actor.level, 'admin') 
 
 /** The session, if it lies in the actor's reach; session.not_found otherwise. A session itself sees only its descendants. */
 export async function visible(ports: SessionPorts, actor: Actor, sessionId: string): Promise<SessionRow> {
-  const row = await ports.tables.get(sessionId);
+  const row = await ports.tables.peek(sessionId);
   if (!row || !(await isVisible(ports, actor, row))) throw fail('session.not_found', { ref: sessionId });
   return row;
 }
@@ -33,7 +33,7 @@ export async function isOwned(ports: SessionPorts, actor: Actor, row: SessionRow
 async function ancestors(ports: SessionPorts, row: SessionRow): Promise<SessionRow[]> {
   const found: SessionRow[] = [];
   for (let id = row.parent_id; id; ) {
-    const parent: SessionRow | undefined = await ports.tables.get(id);
+    const parent: SessionRow | undefined = await ports.tables.peek(id);
     if (!parent) break;
     found.push(parent);
     id = parent.parent_id;

@@ -287,14 +287,14 @@ export function sessions(ports: SessionPorts): Sessions {
       return box.driver.exec(box.id, spec);
     },
     async callerFor(sessionId) {
-      for (let row = await ports.tables.get(sessionId), isSelf = true; row; isSelf = false) {
+      for (let row = await ports.tables.peek(sessionId), isSelf = true; row; isSelf = false) {
         if (row.caller && (isSelf || row.caller.inherit)) return { sessionId: row.id, owner: row.owner, turn: row.turn, declaration: row.caller };
-        row = row.parent_id ? await ports.tables.get(row.parent_id) : undefined;
+        row = row.parent_id ? await ports.tables.peek(row.parent_id) : undefined;
       }
       return undefined;
     },
     async actorOf(sessionId) {
-      const row = await ports.tables.get(sessionId);
+      const row = await ports.tables.peek(sessionId);
       const project = row && (await ports.projects.load(row.project_id));
       if (!row || !project || !isLive(row)) throw fail('session.not_found', { ref: sessionId });
       return {
@@ -303,7 +303,7 @@ export function sessions(ports: SessionPorts): Sessions {
       };
     },
     async providerOf(sessionId) {
-      const row = await ports.tables.get(sessionId);
+      const row = await ports.tables.peek(sessionId);
       if (!row || !isLive(row)) return undefined;
       const { providers } = ports.settings();
       const name = ports.agent(row.agent).config.provider;

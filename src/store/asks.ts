@@ -30,6 +30,15 @@ const steps = [
    CREATE INDEX asks_session ON asks (session_id, state);
    CREATE INDEX asks_open ON asks (deadline) WHERE state = 'open';
    CREATE TABLE callers_seen (session_id TEXT PRIMARY KEY) STRICT;`,
+  // Every page that a commit touches is waited for by an agent: one tree for the rows, one index beside their keys.
+  `CREATE TABLE asks_kept (id TEXT PRIMARY KEY, session_id TEXT NOT NULL, kind TEXT NOT NULL, owner TEXT NOT NULL,
+     turn INTEGER NOT NULL, tool TEXT NOT NULL, payload TEXT NOT NULL, deadline INTEGER NOT NULL, on_disconnect TEXT NOT NULL,
+     ask_key TEXT, event_index INTEGER NOT NULL, state TEXT NOT NULL, answer TEXT, timeout_ms INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+   INSERT INTO asks_kept SELECT * FROM asks;
+   DROP TABLE asks;
+   ALTER TABLE asks_kept RENAME TO asks;
+   CREATE UNIQUE INDEX asks_key ON asks (session_id, ask_key);
+   CREATE INDEX asks_open ON asks (session_id) WHERE state = 'open';`,
 ];
 
 /** Rows of asks, and which sessions had a caller's stream since their last declaration. */
@@ -43,19 +52,22 @@ export interface AskTables {
   byKeyNow(sessionId: string, key: string): AskRow | undefined;
   openNow(sessionId: string): AskRow[];
   insert(row: AskRow): void;
-  /** Answers the row when it was open and is closed now; undefined when someone was faster. */
-  close(id: string, state: string, answer: string | null): AskRow | undefined;
+  getNow(id: string): AskRow | undefined;
+  /** True when it was open and is closed now; false when someone was faster. */
+  close(id: string, state: string, answer: string | null): boolean;
   markSeen(sessionId: string, isSeen: boolean): void;
   remove(sessionId: string): void;
 }
 
 export async function openAsks(db: Database): Promise<AskTables> {
   await db.migrate('asks', steps);
+  const getNow = (id: string): AskRow | undefined => db.get<AskRow>('SELECT * FROM asks WHERE id = ?', id);
   const openNow = (sessionId: string): AskRow[] =>
     db.all<AskRow>("SELECT * FROM asks WHERE session_id = ? AND state = 'open' ORDER BY event_index", sessionId);
   return {
+    getNow,
     async get(id) {
-      return db.get<AskRow>('SELECT * FROM asks WHERE id = ?', id);
+      return getNow(id);
     },
     async open(sessionId) {
       return openNow(sessionId);
@@ -81,7 +93,7 @@ export async function openAsks(db: Database): Promise<AskTables> {
       );
     },
     close(id, state, answer) {
-      return db.get<AskRow>("UPDATE asks SET state = ?, answer = ? WHERE id = ? AND state = 'open' RETURNING *", state, answer, id);
+      return db.run("UPDATE asks SET state = ?, answer = ? WHERE id = ? AND state = 'open'", state, answer, id) === 1;
     },
     markSeen(sessionId, isSeen) {
       if (isSeen) db.run('INSERT OR IGNORE INTO callers_seen VALUES (?)', sessionId);

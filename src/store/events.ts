@@ -45,8 +45,6 @@ export interface EventTables {
   newestNow(sessionId: string): number;
   /** Only inside a Writer: the log is gone, and so is its counter. */
   remove(sessionId: string): void;
-  /** A number that changes whenever another process commits. */
-  foreignVersion(): number;
 }
 
 export async function openEvents(db: Database): Promise<EventTables> {
@@ -76,9 +74,6 @@ export async function openEvents(db: Database): Promise<EventTables> {
     newestNow,
     remove(sessionId) {
       db.run('DELETE FROM events WHERE session_id = ?', sessionId);
-    },
-    foreignVersion() {
-      return db.get<{ data_version: number }>('PRAGMA data_version')!.data_version;
     },
   };
 

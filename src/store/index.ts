@@ -8,6 +8,7 @@ export type { Draft, KnownFile } from './file-messages.ts';
 export * from './file-thread.ts';
 export * from './home.ts';
 export * from './inside-folder.ts';
+export * from './kept-rows.ts';
 export * from './keys.ts';
 export * from './lock.ts';
 export * from './projects.ts';

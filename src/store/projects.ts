@@ -1,3 +1,4 @@
+import { KeptRows } from './kept-rows.ts';
 import type { Database } from './sqlite.ts';
 
 /** What a person asked for when a project was made; what is absent follows the configuration. */
@@ -44,7 +45,8 @@ const steps = [
 
 /** Rows of projects and workspaces. Methods that change something run only inside a Writer. */
 export interface ProjectTables {
-  get(id: string): Promise<ProjectRow | undefined>;
+  /** The same row for all who ask. */
+  get(id: string): Promise<Readonly<ProjectRow> | undefined>;
   list(): Promise<ProjectRow[]>;
   workspace(id: string): Promise<WorkspaceRow | undefined>;
   workspaces(projectId: string): Promise<WorkspaceRow[]>;
@@ -74,11 +76,12 @@ export async function openProjects(db: Database): Promise<ProjectTables> {
   const space = (raw: RawWorkspace | undefined): WorkspaceRow | undefined => raw && { ...raw, is_default: raw.is_default === 1 };
   const getNow = (id: string): ProjectRow | undefined => project(db.get<RawProject>('SELECT * FROM projects WHERE id = ?', id));
   const workspaceNow = (id: string): WorkspaceRow | undefined => space(db.get<RawWorkspace>('SELECT * FROM workspaces WHERE id = ?', id));
+  const kept = new KeptRows(db, getNow);
   return {
     getNow,
     workspaceNow,
     async get(id) {
-      return getNow(id);
+      return kept.get(id);
     },
     async list() {
       return db.all<RawProject>('SELECT * FROM projects ORDER BY id').map((raw) => project(raw)!);
@@ -110,6 +113,7 @@ export async function openProjects(db: Database): Promise<ProjectTables> {
       );
     },
     setStatus(id, status) {
+      kept.forget(id);
       db.run('UPDATE projects SET status = ? WHERE id = ?', status, id);
     },
     touchWorkspace(id, at) {
@@ -119,6 +123,7 @@ export async function openProjects(db: Database): Promise<ProjectTables> {
       db.run('DELETE FROM workspaces WHERE id = ?', id);
     },
     remove(id) {
+      kept.forget(id);
       db.run('DELETE FROM workspaces WHERE project_id = ?', id);
       db.run('DELETE FROM projects WHERE id = ?', id);
     },

@@ -1,4 +1,5 @@
 import type { Actor, CallerDeclaration, Level, SessionStatus } from '../schema/index.ts';
+import { KeptRows } from './kept-rows.ts';
 import type { Database, SqlValue } from './sqlite.ts';
 
 /** What a session's API key may do; made anew for each sandbox, never wider than the asker's token. */
@@ -95,6 +96,8 @@ export interface SessionFilter {
 /** Rows of sessions, their messages and idempotency keys. Methods whose name ends in `Now`, and all that change, only inside a Writer. */
 export interface SessionTables {
   get(id: string): Promise<SessionRow | undefined>;
+  /** The same row for all who only look. */
+  peek(id: string): Promise<Readonly<SessionRow> | undefined>;
   list(filter: SessionFilter): Promise<SessionRow[]>;
   /** Newest first, older than `before`. */
   page(filter: SessionFilter, before: string | undefined, limit: number): Promise<SessionRow[]>;
@@ -130,6 +133,7 @@ export async function openSessions(db: Database): Promise<SessionTables> {
   const sqlValue = (key: string, value: unknown): SqlValue =>
     (jsonColumns as readonly string[]).includes(key) && value !== null ? JSON.stringify(value) : (value as SqlValue);
   const getNow = (id: string): SessionRow | undefined => parsed(db.get('SELECT * FROM sessions WHERE id = ?', id));
+  const kept = new KeptRows(db, getNow);
   const select = ({ isLive, ...equal }: SessionFilter, more: string[], rest: string, ...values: SqlValue[]): SessionRow[] => {
     const pairs = Object.entries(equal).filter((pair): pair is [string, string] => pair[1] !== undefined);
     const where = [...pairs.map(([key]) => `${key} = ?`), ...(isLive === undefined ? [] : [isLive ? live : `NOT ${live}`]), ...more];
@@ -149,6 +153,9 @@ export async function openSessions(db: Database): Promise<SessionTables> {
     treeNow,
     async get(id) {
       return getNow(id);
+    },
+    async peek(id) {
+      return kept.get(id);
     },
     async list(filter) {
       return listNow(filter);
@@ -183,6 +190,7 @@ export async function openSessions(db: Database): Promise<SessionTables> {
       );
     },
     update(id, patch) {
+      kept.forget(id);
       const pairs = Object.entries({ ...patch, updated_at: new Date().toISOString() });
       db.run(
         `UPDATE sessions SET ${pairs.map(([key]) => `${key} = ?`).join(', ')} WHERE id = ?`,
@@ -190,6 +198,7 @@ export async function openSessions(db: Database): Promise<SessionTables> {
       );
     },
     meter(id, { input_tokens = 0, output_tokens = 0, cost_usd = 0, reserved_usd = 0 }) {
+      kept.forget(id);
       db.run(
         `UPDATE sessions SET input_tokens = input_tokens + ?, output_tokens = output_tokens + ?, cost_usd = cost_usd + ?,
            reserved_usd = max(0, reserved_usd + ?) WHERE id = ?`,
@@ -197,6 +206,7 @@ export async function openSessions(db: Database): Promise<SessionTables> {
       );
     },
     remove(id) {
+      kept.forget(id);
       db.run('DELETE FROM messages WHERE session_id = ?', id);
       db.run('DELETE FROM idempotency WHERE session_id = ?', id);
       db.run('DELETE FROM sessions WHERE id = ?', id);

@@ -86,6 +86,16 @@ export class Database {
     return Number(this.prepare(sql).run(...params).changes);
   }
 
+  /** True inside a Writer. */
+  get isWriting(): boolean {
+    return this.#db.isTransaction;
+  }
+
+  /** A number that changes whenever another process commits. */
+  foreignVersion(): number {
+    return this.get<{ data_version: number }>('PRAGMA data_version')!.data_version;
+  }
+
   /** Queues a write; resolves after the commit. What one Writer throws undoes that Writer alone. */
   write<T>(run: Writer<T>): Promise<T> {
     if (this.#closed) return Promise.reject(new Error('the database is closed'));
