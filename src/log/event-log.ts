@@ -73,10 +73,10 @@ export function eventLog({ db, events, redact = (value) => value, redactPieces, 
   const clean = redactPieces ? livePieces(redactPieces) : (_: Feed, delta: Delta) => [redact(delta)];
   const feeds = new Map<string, Feed>();
   const foreignListeners = new Set<() => void>();
-  let version = db.foreignVersion();
+  let version = db.outsideVersion();
 
   const lookAround = async (): Promise<void> => {
-    const now = db.foreignVersion();
+    const now = db.outsideVersion();
     if (now === version) return;
     version = now;
     for (const listener of foreignListeners) listener();

@@ -20,7 +20,7 @@ export class KeptRows<T extends object> {
   /** Frozen: several share it. */
   get(key: string): Readonly<T> | undefined {
     if (this.#db.isWriting) return this.#read(key);
-    const version = this.#db.foreignVersion();
+    const version = this.#db.outsideVersion();
     if (version !== this.#version) this.#kept.clear();
     this.#version = version;
     const known = this.#kept.get(key);

@@ -91,17 +91,13 @@ export class Database {
     return this.#db.isTransaction;
   }
 
-  /** A number that changes whenever another process commits. */
-  foreignVersion(): number {
-    return this.get<{ data_version: number }>('PRAGMA data_version')!.data_version;
-  }
-
   /** Queues a write; resolves after the commit. What one Writer throws undoes that Writer alone. */
   write<T>(run: Writer<T>): Promise<T> {
     if (this.#closed) return Promise.reject(new Error('the database is closed'));
     return new Promise<T>((resolve, reject) => {
       this.#waiting.push({ run, resolve: resolve as (value: unknown) => void, reject });
-      this.#draining ??= Promise.resolve().then(() => this.#drain());
+      // After whatever the last commit lets go on: what is waited for comes first, and more writes may join.
+      this.#draining ??= new Promise<void>((done) => process.nextTick(done)).then(() => this.#drain());
     });
   }
 

@@ -45,6 +45,8 @@ function callerSource(tool: string, ask: AskCaller): Source {
 /** The deadline of the question is the caller's; the gate's own lies well behind it. */
 const graceMs = 60_000;
 const longestTimerMs = 2 ** 31 - 1;
+// One object, so that its compiled form is found by it.
+const anyObject = { type: 'object' };
 
 function viewOf(
   sessionId: string,
@@ -65,7 +67,7 @@ function viewOf(
     level: 'read',
     isEnabled: true,
     isBuiltIn: false,
-    argSchema: inputSchema ?? { type: 'object' },
+    argSchema: inputSchema ?? anyObject,
     limits: { timeoutMs: Math.min(timeout_ms + graceMs, longestTimerMs) },
     usage: { callCount: 0 },
     createdAt: now,
