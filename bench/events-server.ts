@@ -12,7 +12,7 @@ import { Database, openAsks, openEvents } from '../src/store/index.ts';
 
 const folder = await mkdtemp(join(tmpdir(), 'oub-bench-'));
 const db = new Database(join(folder, 'state.db'));
-const log = eventLog({ db, events: await openEvents(db) });
+const log = eventLog({ db, events: await openEvents(db, folder) });
 const present = presence();
 const questions = asks({ log, tables: await openAsks(db), presence: present, reconnectGraceMs: () => 1000 });
 const app = fastify({ logger: false });

@@ -22,7 +22,7 @@ const owner = { principal: 'prn_owner', isAdmin: false };
 
 async function openRoom(graceMs = 60): Promise<Room> {
   const db = new Database(join(folder, 'state.db'));
-  const log = eventLog({ db, events: await openEvents(db), pollMs: 20 });
+  const log = eventLog({ db, events: await openEvents(db, folder), pollMs: 20 });
   const who = presence();
   const all = asks({ log, tables: await openAsks(db), presence: who, reconnectGraceMs: () => graceMs });
   return {

@@ -14,7 +14,7 @@ let log: EventLog;
 before(async () => {
   folder = await mkdtemp(join(tmpdir(), 'oub-log-'));
   db = new Database(join(folder, 'state.db'));
-  log = eventLog({ db, events: await openEvents(db), pollMs: 20 });
+  log = eventLog({ db, events: await openEvents(db, folder), pollMs: 20 });
 });
 after(async () => {
   log.close();
@@ -125,7 +125,7 @@ describe('event log', () => {
 
   test('hides a secret that is said live in several pieces', async () => {
     const hide = redactor({ version: () => 1, all: () => [{ name: 'KEY', value: 's3cr3t-value' }] });
-    const careful = eventLog({ db, events: await openEvents(db), redactPieces: () => hide.items() });
+    const careful = eventLog({ db, events: await openEvents(db, folder), redactPieces: () => hide.items() });
     const sessionId = newSession();
     const stop = new AbortController();
     const stream = careful.follow(sessionId, { signal: stop.signal });
@@ -160,7 +160,7 @@ describe('event log', () => {
     const sessionId = newSession();
     await log.append(sessionId, 1, say('mine'));
     const other = new Database(join(folder, 'state.db'));
-    const theirs = eventLog({ db: other, events: await openEvents(other) });
+    const theirs = eventLog({ db: other, events: await openEvents(other, folder) });
     setTimeout(() => void theirs.append(sessionId, 1, say('theirs')), 20);
     const { indexes } = await collect(sessionId, undefined, (now) => now.length === 2);
     assert.deepEqual(indexes, [0, 1]);
@@ -194,7 +194,7 @@ describe('event log', () => {
 
 test('secrets are taken out before an event is stored or shown', async () => {
   const hide = redactor({ version: () => 1, all: () => [{ name: 'KEY', value: 'very-secret-value' }] });
-  const careful = eventLog({ db, events: await openEvents(db), redact: (value) => hide.value(value) });
+  const careful = eventLog({ db, events: await openEvents(db, folder), redact: (value) => hide.value(value) });
   const sessionId = newSession();
   await careful.append(sessionId, 0, say('it is very-secret-value, in hex 766572792d7365637265742d76616c7565'));
   const [event] = await careful.read(sessionId, -1, 1);

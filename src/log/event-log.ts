@@ -46,6 +46,12 @@ export interface EventLog {
   delta(delta: Delta): void;
   /** Everything after the cursor, then what comes, each event exactly once; ends with the signal or the log's removal. */
   follow(sessionId: string, options: FollowOptions): AsyncGenerator<Followed, void, void>;
+  /** Moves the log of a finished session to a file of its project; readers do not notice. */
+  moveToFile(sessionId: string, projectId: string): Promise<void>;
+  /** Sessions whose logs, or parts of them, lie in the table. */
+  inTable(): string[];
+  /** Removes files that a crash left behind. */
+  sweep(): Promise<void>;
   /** Fires when another process committed something. */
   onForeignCommit(listener: () => void): () => void;
   close(): void;
@@ -143,6 +149,9 @@ export function eventLog({ db, events, redact = (value) => value, redactPieces, 
         enter: (reader) => enter(sessionId, reader),
       });
     },
+    moveToFile: (sessionId, projectId) => events.moveToFile(sessionId, projectId),
+    inTable: () => events.inTable(),
+    sweep: () => events.sweep(),
     onForeignCommit(listener) {
       foreignListeners.add(listener);
       return () => foreignListeners.delete(listener);
@@ -170,8 +179,9 @@ export function eventLog({ db, events, redact = (value) => value, redactPieces, 
       newest: (sessionId) => appended.get(sessionId)?.newest ?? events.newestNow(sessionId),
       remove(sessionId) {
         appended.delete(sessionId);
-        events.remove(sessionId);
+        const discardFiles = events.remove(sessionId);
         removed.push(sessionId);
+        after.push(() => void discardFiles());
       },
       afterCommit: (each) => void after.push(each),
     };

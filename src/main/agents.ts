@@ -27,7 +27,7 @@ export async function openAgents(
   const sessionTables = await openSessions(db);
   const projectTables = await openProjects(db);
   const askTables = await openAsks(db);
-  const eventTables = await openEvents(db);
+  const eventTables = await openEvents(db, home.projects);
   const log = eventLog({
     db,
     events: eventTables,
@@ -47,6 +47,7 @@ export async function openAgents(
     tables: projectTables,
     sessions: sessionTables,
     forgetSession: (_, sessionId) => {
+      // The files of its log go with the folder of the project.
       eventTables.remove(sessionId);
       askTables.remove(sessionId);
     },

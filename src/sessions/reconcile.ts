@@ -1,4 +1,5 @@
 import { rm, stat } from 'node:fs/promises';
+import { isLive } from './admission.ts';
 import { isAbandoned, type Lifecycle } from './lifecycle.ts';
 import { isNodeAlive } from './node-identity.ts';
 import { listPlaces, placeAt } from './place.ts';
@@ -6,6 +7,8 @@ import type { SessionPorts } from './ports.ts';
 
 const youngMs = 60_000;
 const forgottenMs = 5_000;
+/** A session that just ended is the one most likely to go on. */
+const restMs = 60_000;
 
 /** What should run, runs; what should not, goes. Never throws: what fails now is found again the next time. */
 export async function reconcile(ports: SessionPorts, lifecycle: Lifecycle, ourPlaces: () => string[]): Promise<void> {
@@ -13,6 +16,7 @@ export async function reconcile(ports: SessionPorts, lifecycle: Lifecycle, ourPl
   await endForgotten(ports, lifecycle);
   await removeStrayBoxes(ports, ourPlaces);
   await removeStrayPlaces(ports, ourPlaces);
+  await moveFinishedLogs(ports);
 }
 
 /** Goes on with sessions whose server is gone, all at once. */
@@ -66,5 +70,16 @@ async function removeStrayPlaces(ports: SessionPorts, ourPlaces: () => string[])
     const info = await stat(folder).catch(() => undefined);
     // A place is made a moment before its session is stored.
     if (info && Date.now() - info.mtimeMs > youngMs) await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** The database holds what is at work; what is over rests in files of its project. */
+async function moveFinishedLogs(ports: SessionPorts): Promise<void> {
+  for (const id of ports.log.inTable()) {
+    const row = await ports.tables.peek(id);
+    if (!row || isLive(row) || Date.now() - Date.parse(row.updated_at) < restMs) continue;
+    await ports.log
+      .moveToFile(id, row.project_id)
+      .catch((error: unknown) => ports.logger.warn({ err: error, session: id }, 'the log of a session could not be moved to a file'));
   }
 }

@@ -322,6 +322,7 @@ export function sessions(ports: SessionPorts): Sessions {
     async start() {
       await takeOverAbandoned(ports, life);
       void look();
+      ports.log.sweep().catch((error: unknown) => ports.logger.warn({ err: error }, 'files of logs could not be looked after'));
       const idleMs = ports.settings().limits.idleMinutes * 60_000;
       timers = [setInterval(() => void look(), reconcileMs), setInterval(endIdle, Math.max(100, Math.min(5000, idleMs / 4)))];
       for (const timer of timers) timer.unref();

@@ -54,10 +54,14 @@ async function fillArchive(archive: Pack, root: string, scratch: string): Promis
   }
 }
 
-/** Paths below `root`, folders before what is in them. */
+/**
+ * Paths below `root`, folders before what is in them. Databases come first: what moves from them into a file while
+ * this runs is in the backup twice rather than not at all.
+ */
 async function* walk(root: string, below: string): AsyncGenerator<string> {
+  const place = (name: string): string => `${name.endsWith('.db') ? 0 : 1}${name}`;
   for (const entry of (await readdir(join(root, below), { withFileTypes: true })).sort((a, b) =>
-    a.name < b.name ? -1 : 1,
+    place(a.name) < place(b.name) ? -1 : 1,
   )) {
     const path = posix.join(below, entry.name);
     if (isLeftOut(path)) continue;

@@ -29,7 +29,7 @@ test('what an older version stored event by event is read as before, and a copy 
   old.close();
 
   const db = new Database(path);
-  const events = await openEvents(db);
+  const events = await openEvents(db, folder);
   assert.deepEqual(await events.bounds('ses_1'), { oldest: 0, newest: 2 });
   const runs = await events.read('ses_1', 0, 1000);
   assert.deepEqual(runs.flatMap((run) => [...eventsOf(run)]), [1, 2].map((index) => ({ index, json: `{"index":${index},"type":"thought","text":"é ${index}"}` })));
@@ -40,7 +40,7 @@ test('what an older version stored event by event is read as before, and a copy 
 
 test('a cursor in the middle of a run gets the rest of it', async () => {
   const db = new Database(join(folder, 'state.db'));
-  const events = await openEvents(db);
+  const events = await openEvents(db, folder);
   await db.write(() => {
     events.append('ses_1', runOf(0, 4));
     events.append('ses_1', runOf(5, 9));

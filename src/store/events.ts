@@ -1,3 +1,4 @@
+import { openEventFiles } from './event-files.ts';
 import type { Database } from './sqlite.ts';
 
 /**
@@ -34,7 +35,9 @@ const steps = [
    ALTER TABLE event_runs RENAME TO events;`,
 ];
 
-/** Append-only event tables. */
+const moveBytes = 256 * 1024;
+
+/** Append-only logs: in the table, and what finished sessions left, in files of their projects. */
 export interface EventTables {
   /** Only inside a Writer; the run begins where the log ends. */
   append(sessionId: string, run: EventRun): void;
@@ -43,42 +46,95 @@ export interface EventTables {
   bounds(sessionId: string): Promise<Bounds | undefined>;
   /** Only inside a Writer. */
   newestNow(sessionId: string): number;
-  /** Only inside a Writer: the log is gone, and so is its counter. */
-  remove(sessionId: string): void;
+  /** Only inside a Writer: the log is gone, and so is its counter. Call what it answers once that is committed. */
+  remove(sessionId: string): () => Promise<void>;
+  /** Sessions that have events in the table. */
+  inTable(): string[];
+  /** Moves what the table has of a log to a file of its project; what is appended meanwhile stays in the table. */
+  moveToFile(sessionId: string, projectId: string): Promise<void>;
+  /** Removes files that a crash left behind. */
+  sweep(): Promise<void>;
 }
 
-export async function openEvents(db: Database): Promise<EventTables> {
+/** `folder` is that of all projects. */
+export async function openEvents(db: Database, folder: string): Promise<EventTables> {
   await db.migrate('events', steps);
+  const files = await openEventFiles(db, folder);
   return {
     append(sessionId, { first, last, frames }) {
       db.run('INSERT INTO events VALUES (?, ?, ?, ?)', sessionId, last, first, frames);
     },
     async read(sessionId, after, bytes) {
-      const runs: EventRun[] = [];
-      const rows = db.each<{ first: number; last: number; frames: Uint8Array }>(
-        'SELECT first, last, frames FROM events WHERE session_id = ? AND last > ? ORDER BY last',
-        sessionId, after,
-      );
-      let left = bytes;
-      for (const { first, last, frames } of rows) {
-        const run = runAfter({ first, last, frames: Buffer.from(frames.buffer, frames.byteOffset, frames.byteLength) }, after);
-        runs.push(run);
-        if ((left -= run.frames.length) <= 0) break;
-      }
-      return runs;
+      // The table first: a move that is committed in between has put into the file what is missed here.
+      const runs = fromTable(sessionId, after, bytes);
+      if (runs[0]?.first === after + 1) return runs;
+      const run = await files.read(sessionId, after);
+      return run ? [runAfter(run, after)] : runs;
     },
     async bounds(sessionId) {
-      const oldest = db.get<{ first: number }>('SELECT first FROM events WHERE session_id = ? ORDER BY last LIMIT 1', sessionId);
-      return oldest && { oldest: oldest.first, newest: newestNow(sessionId) };
+      const oldest = files.oldest(sessionId) ?? fromTable(sessionId, -1, 0)[0]?.first;
+      return oldest === undefined ? undefined : { oldest, newest: newestNow(sessionId) };
     },
     newestNow,
     remove(sessionId) {
       db.run('DELETE FROM events WHERE session_id = ?', sessionId);
+      const left = files.remove(sessionId);
+      return async () => {
+        for (const file of left) await files.discard(file);
+      };
     },
+    // One seek per session, however long its log is.
+    inTable: () =>
+      db
+        .all<{ id: string }>(
+          `WITH RECURSIVE found (id) AS (SELECT min(session_id) FROM events UNION ALL
+             SELECT (SELECT min(session_id) FROM events WHERE session_id > found.id) FROM found WHERE found.id IS NOT NULL)
+           SELECT id FROM found WHERE id IS NOT NULL`,
+        )
+        .map(({ id }) => id),
+    async moveToFile(sessionId, projectId) {
+      const written = await files.write(sessionId, projectId, all(sessionId));
+      if (!written) return;
+      const isMoved = await db.write(() => {
+        const [start] = fromTable(sessionId, -1, 0);
+        // Another process moved them first, or they were removed with their session.
+        if (start?.first !== written.first || newestNow(sessionId) < written.last) return false;
+        db.run('DELETE FROM events WHERE session_id = ? AND last <= ?', sessionId, written.last);
+        files.adopt(sessionId, written);
+        return true;
+      });
+      if (!isMoved) await files.discard(written.file);
+    },
+    sweep: () => files.sweep(),
   };
 
   function newestNow(sessionId: string): number {
-    return db.get<{ newest: number | null }>('SELECT max(last) AS newest FROM events WHERE session_id = ?', sessionId)!.newest ?? -1;
+    const { newest } = db.get<{ newest: number | null }>('SELECT max(last) AS newest FROM events WHERE session_id = ?', sessionId)!;
+    return newest ?? files.newest(sessionId) ?? -1;
+  }
+
+  function fromTable(sessionId: string, after: number, bytes: number): EventRun[] {
+    const runs: EventRun[] = [];
+    const rows = db.each<{ first: number; last: number; frames: Uint8Array }>(
+      'SELECT first, last, frames FROM events WHERE session_id = ? AND last > ? ORDER BY last',
+      sessionId, after,
+    );
+    let left = bytes;
+    for (const { first, last, frames } of rows) {
+      const run = runAfter({ first, last, frames: Buffer.from(frames.buffer, frames.byteOffset, frames.byteLength) }, after);
+      runs.push(run);
+      if ((left -= run.frames.length) <= 0) break;
+    }
+    return runs;
+  }
+
+  async function* all(sessionId: string): AsyncGenerator<EventRun, void, void> {
+    for (let after = -1; ; ) {
+      const runs = fromTable(sessionId, after, moveBytes);
+      if (runs.length === 0) return;
+      yield* runs;
+      after = runs.at(-1)!.last;
+    }
   }
 }
 

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
 import { afterEach, beforeEach, describe, test } from 'node:test';
 import type { SessionEvent } from '../../src/schema/index.ts';
 import { until } from '../kit/until.ts';
@@ -30,6 +31,28 @@ describe('after a restart of the server', () => {
     await room.sessions.message(owner, { session_id: id, message: 'say alive' });
     assert.equal((await room.until(id, completion(2))).type, 'completion');
     assert.equal(await boxOf(id), box);
+  });
+
+  test('the log of a session that ended lies in a file of its project, is read as before, and goes on', async () => {
+    const id = await spawn('say one');
+    await room.until(id, status('idle'));
+    await room.sessions.end(owner, id);
+    const before = await room.events(id);
+    const young = await spawn('say two', { create_workspace: true });
+    await room.until(young, status('idle'));
+    await room.log.write(({ db }) => db.run("UPDATE sessions SET updated_at = '2020-01-01T00:00:00.000Z'"));
+    room = await room.again();
+    await until(() => !room.log.inTable().includes(id));
+    assert.ok(room.log.inTable().includes(young), 'what lives stays in the database');
+    assert.equal((await readdir(join(room.home, 'projects', room.project.id, 'logs'))).length, 1);
+    assert.deepEqual((await room.sessions.events(owner, id, -1, 1000)).events, before);
+    const { last_event_index } = await room.sessions.message(owner, { session_id: id, message: 'say three' });
+    assert.equal(last_event_index, before.length - 1);
+    await room.until(id, completion(2));
+    assert.ok(isGapless(await room.events(id)));
+    await room.sessions.end(owner, id);
+    await room.sessions.cleanup(owner, { project_id: room.project.id, maxAgeMs: -1 });
+    await until(async () => (await readdir(join(room.home, 'projects', room.project.id, 'logs'))).length === 0);
   });
 
   test('what the agent said while no server was there is not lost', async () => {

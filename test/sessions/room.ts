@@ -65,7 +65,7 @@ async function build(homePath: string, driver: PlainDriver, options: RoomOptions
   });
   const tables = await openSessions(db);
   const projectTables = await openProjects(db);
-  const log = eventLog({ db, events: await openEvents(db), pollMs: 50 });
+  const log = eventLog({ db, events: await openEvents(db, home.projects), pollMs: 50 });
   const questions = asks({ log, tables: await openAsks(db), presence: presence(), reconnectGraceMs: () => 100 });
   const room = projects({
     db, tables: projectTables, sessions: tables, forgetSession: () => {}, folder: home.projects, settings,
