@@ -1,13 +1,12 @@
 // The composition root: builds each room once and wires them. It and its folder are the only place that may import every room.
-import { rm } from 'node:fs/promises';
 import { relayDoor } from './doors/socket/index.ts';
 import { signInUrl } from './doors/web/index.ts';
 import { openAgents } from './main/agents.ts';
+import { announce } from './main/announce.ts';
 import { closeAll, type Closers } from './main/closers.ts';
 import { openDoors } from './main/doors.ts';
 import { openGround, version, type ServerOptions } from './main/ground.ts';
 import { openTools, type Tools } from './main/tools.ts';
-import { replaceFile } from './store/index.ts';
 
 export type { ServerOptions } from './main/ground.ts';
 
@@ -32,6 +31,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
 }
 
 async function build(options: ServerOptions, closers: Closers): Promise<RunningServer> {
+  const startedAt = performance.now();
   const ground = await openGround(options, closers);
   const { home, settings, auth, browsers, adminToken } = ground;
   // The server's own tools need an API key, even from inside: no project can grant them.
@@ -67,11 +67,12 @@ async function build(options: ServerOptions, closers: Closers): Promise<RunningS
   const shownHost = options.host === '0.0.0.0' || options.host === '::' ? '127.0.0.1' : options.host;
   url = settings().http.publicUrl ?? `http://${shownHost.includes(':') ? `[${shownHost}]` : shownHost}:${port}`;
   const mcpUrl = `${url}/mcp/run`;
-  await replaceFile(
-    home.serverInfo,
-    `${JSON.stringify({ pid: process.pid, port, url, mcpUrl, version, startedAt: new Date().toISOString() })}\n`,
-  );
-  closers.push(() => rm(home.serverInfo, { force: true }));
+  const info = { pid: process.pid, port, url, mcpUrl, version, startedAt: new Date().toISOString() };
+  closers.push(await announce(home.serverInfo, info));
+  const { log } = ground.observe;
+  const durationMs = Math.round(performance.now() - startedAt);
+  log.info({ span: 'server.start', status: 'ok', durationMs, url, version }, `ready at ${url}`);
+  closers.push(() => log.info({ span: 'server.stop', status: 'ok', url }, 'stopping'));
   const code = await browsers.code(await auth.authenticate(adminToken, 'web'));
   return { url, mcpUrl, signInUrl: signInUrl(url, code), close: () => closeAll(closers) };
 }

@@ -5,5 +5,6 @@ export { exchange, type ConflictPolicy, type Exchange, type ImportReport } from 
 export type { Gate, KeepLarge, Sources, ToolRef } from './gate.ts';
 export { directory } from './directory.ts';
 export { lists, type FindTools, type Lists, type Match, type Page } from './lists.ts';
+export { recordedChanges, recordedExchange } from './recorded-changes.ts';
 export { ToolViews } from './tool-views.ts';
 export { zipBundles, type PackedBundle } from './bundle-zip.ts';

@@ -5,7 +5,16 @@ import { openEngine } from '../code/index.ts';
 import { settingsTools } from '../config/index.ts';
 import { examineServer } from '../doctor.ts';
 import { entryPoint } from '../entry.ts';
-import { callGate, catalogGate, directory, exchange, type Sources, ToolViews } from '../gate/index.ts';
+import {
+  callGate,
+  catalogGate,
+  directory,
+  exchange,
+  recordedChanges,
+  recordedExchange,
+  type Sources,
+  ToolViews,
+} from '../gate/index.ts';
 import { auditTools, doctorTools, statsTools } from '../observe/index.ts';
 import { projectTools, workspaceTools } from '../projects/index.ts';
 import { type BuiltInBundle, functionName, newUuid, packName } from '../schema/index.ts';
@@ -178,8 +187,9 @@ export async function openTools(
     }),
   );
 
-  const changes = catalogGate(catalog, views, sources);
-  const bundlesAsFiles = exchange(catalog, changes);
+  const unrecorded = catalogGate(catalog, views, sources);
+  const changes = recordedChanges(unrecorded, observe);
+  const bundlesAsFiles = recordedExchange(exchange(catalog, unrecorded), observe);
   const reaping = setInterval(() => void catalog.writer.reap().catch(() => {}), reapEveryMs);
   reaping.unref();
   closers.push(() => clearInterval(reaping));

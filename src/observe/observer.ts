@@ -69,9 +69,9 @@ export interface Observer {
   ): Promise<T>;
   /**
    * Takes one call into usage, stats, metrics and audit. Resolves when the audit row is on disk for write and
-   * admin calls; reads are written behind. Never rejects because of a full queue.
+   * admin calls; reads, and what says `isBehind`, are written behind. Never rejects because of a full queue.
    */
-  record(record: CallRecord): Promise<void>;
+  record(record: CallRecord, isBehind?: boolean): Promise<void>;
   /** Every log line passes this before it is written: secrets are hidden everywhere. */
   setRedactor(redact: (line: string) => string): void;
   /** Counters by tool id; cheap, from memory. */

@@ -63,10 +63,13 @@ export async function openObserver({ home, db, config, key, level = 'info' }: Ob
         throw error;
       }
     },
-    record(record) {
+    record(record, isBehind = false) {
       intake.add(record);
       logCall(log, record);
-      return record.level === 'read' ? settled : audit.write(record);
+      if (record.level === 'read') return settled;
+      if (!isBehind) return audit.write(record);
+      audit.addRead(record);
+      return settled;
     },
     usage: (toolId) => (intake.empty(), usage.of(toolId)),
     stats: (query) => (intake.empty(), slots.stats(query)),

@@ -1,3 +1,4 @@
+import { closeSync, openSync } from 'node:fs';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 
@@ -12,6 +13,8 @@ export class ProcessLock {
   #last: Promise<unknown> = Promise.resolve();
 
   constructor(path: string) {
+    // SQLite would make it readable by everyone, as nothing in a home is.
+    closeSync(openSync(path, 'a', 0o600));
     // Another process may hold the file for the blink in which it switches to WAL, where taking the lock costs a tenth.
     this.#db = new DatabaseSync(path, { timeout: 2000 });
     this.#db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF; PRAGMA busy_timeout = 0');

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { spawn } from 'node:child_process';
+import { until } from '../kit/until.ts';
 import { cleanEnv, oubliette, root, startTestServer } from '../support/running-server.ts';
 
 const scratch = await mkdtemp(join(tmpdir(), 'oub-serve-'));
@@ -18,13 +19,46 @@ test('a first start makes the home, says where everything is, and a stop leaves 
   assert.equal(info.pid, server.pid);
   assert.equal(info.url, server.url);
   assert.equal((await stat(home)).mode & 0o777, 0o700);
-  for (const name of ['admin.token', 'state.db'])
+  for (const name of ['admin.token', 'state.db', 'run/catalog.lock'])
     assert.equal((await stat(join(home, name))).mode & 0o777, 0o600, name);
   assert.match(server.token, /^oub_/);
   assert.deepEqual(await (await fetch(`${server.url}/health`)).json(), { status: 'ok' });
   assert.equal(await server.stop(), 0);
   await assert.rejects(stat(join(home, 'server.json')), { code: 'ENOENT' });
   await assert.rejects(fetch(`${server.url}/health`));
+});
+
+test('of several servers on one home the last is named, and one that still runs when it has ended', async () => {
+  const home = join(scratch, 'several');
+  const named = async (): Promise<string> => {
+    const text = await readFile(join(home, 'server.json'), 'utf8').catch(() => '{}');
+    return JSON.parse(text).url ?? 'none';
+  };
+  const first = await startTestServer({ home });
+  const second = await startTestServer({ home });
+  assert.equal(await named(), second.url);
+  assert.equal(await second.stop(), 0);
+  await until(async () => (await named()) === first.url);
+  const third = await startTestServer({ home });
+  assert.equal(await first.stop(), 0);
+  assert.equal(await named(), third.url);
+  assert.equal((await oubliette(['call', 'demo_foo', '{"text":"x"}', '--home', home])).code, 0);
+  assert.equal(await third.stop(), 0);
+  assert.equal(await named(), 'none');
+});
+
+test('the log says when a server was ready and when it was stopped', async () => {
+  const home = join(scratch, 'log');
+  const server = await startTestServer({ home });
+  await server.stop();
+  const lines = (await readFile(join(home, 'logs', 'server.log'), 'utf8')).trim().split('\n').map((line) => JSON.parse(line));
+  assert.deepEqual(
+    lines.filter(({ span }) => span.startsWith('server.')).map(({ span, status, url }) => [span, status, url]),
+    [
+      ['server.start', 'ok', server.url],
+      ['server.stop', 'ok', server.url],
+    ],
+  );
 });
 
 test('people read the addresses, and Ctrl-C stops it', async () => {

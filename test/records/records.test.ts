@@ -3,6 +3,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import { newUuid } from '../../src/schema/index.ts';
 import { startTestServer, type TestServer } from '../support/running-server.ts';
 import { until } from '../kit/until.ts';
 
@@ -70,6 +71,29 @@ describe('statistics and audit', () => {
       rows.every((row: { token_id: string | null }) => row.token_id === null || row.token_id.startsWith('tok_')),
     );
     assert.ok(!JSON.stringify(rows).includes(server.token));
+    assert.equal((await call('audit_verify')).ok, true);
+  });
+
+  test('hold every change to the catalog, also refused ones, with who made it', async () => {
+    const { token, id } = await call('token_create', { name: 'r', scope: 'read' });
+    const path = `/tools/bundles/${newUuid()}`;
+    const body = { slug: 'audited', displayName: 'Audited', isEnabled: true };
+    assert.equal((await server.fetch(path, { method: 'PUT', json: body, token })).status, 403);
+    assert.equal((await server.fetch(path, { method: 'PUT', json: body })).status, 201);
+    assert.equal((await server.fetch(path, { method: 'PATCH', json: { isEnabled: false } })).status, 200);
+    assert.equal((await server.fetch(path, { method: 'DELETE' })).status, 204);
+    const { rows } = await call('audit_list', { limit: 10 });
+    const changes = rows.filter((row: { bundle: string }) => row.bundle === 'catalog').reverse();
+    assert.deepEqual(
+      changes.map((row: Record<string, string>) => [row['tool'], row['level'], row['outcome']]),
+      [
+        ['bundle_put', 'admin', 'scope.denied'],
+        ['bundle_put', 'admin', 'ok'],
+        ['bundle_patch', 'admin', 'ok'],
+        ['bundle_delete', 'admin', 'ok'],
+      ],
+    );
+    assert.equal(changes[0].token_id, id);
     assert.equal((await call('audit_verify')).ok, true);
   });
 
