@@ -60,7 +60,7 @@ interface Definition {
   summary: string;
   options?: Option[];
   /** Lines a person may paste. */
-  examples?: string[];
+  examples: string[];
   run(cli: Cli, args: any[], options: any): Promise<void>;
 }
 
@@ -71,8 +71,7 @@ export function define(setting: Setting, parent: Command, definition: Definition
   command
     .option('--json', 'print the answer as JSON on one line')
     .option('--home <dir>', 'the data folder (OUBLIETTE_HOME, ~/.oubliette)');
-  if (definition.examples)
-    command.addHelpText('after', `\nExamples:\n${definition.examples.map((line) => `  ${line}`).join('\n')}`);
+  command.addHelpText('after', `\nExamples:\n${definition.examples.map((line) => `  ${line}`).join('\n')}`);
   command.action(async (...received: unknown[]) => {
     const options = received.at(-2) as { json?: boolean; home?: string };
     await definition.run(new Cli(setting.terminal, setting.env, options), received.slice(0, -2), options);

@@ -42,7 +42,18 @@ test('every promised command is there, with --help and --json', async () => {
     promised.split(', ').filter((name) => !found.has(name)),
     [],
   );
-  for (const name of found) assert.match((await run(...name.split(' '), '--help')).out, /--json/, name);
+  for (const name of found) {
+    const { out } = await run(...name.split(' '), '--help');
+    assert.match(out, /--json/, name);
+    assert.match(out, new RegExp(`\\nExamples:\\n[^]*oubliette ${name}`), name);
+  }
+});
+
+test('help behind a command that does not exist is bad usage; options without a command are those of serve', async () => {
+  const { code, out, err } = await run('nope', '--help');
+  assert.deepEqual([code, out], [2, '']);
+  assert.match(err, /unknown command 'nope'/);
+  assert.match((await run('--port', 'high')).err, /high/);
 });
 
 test('the version and the help are no failures, a missing subcommand is bad usage', async () => {

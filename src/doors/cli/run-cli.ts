@@ -29,11 +29,19 @@ export async function runCli(
   addCommands(setting);
   inherit(program);
   try {
-    await program.parseAsync(argv.length === 0 ? ['serve'] : [...argv], { from: 'user' });
+    await program.parseAsync(meant(program, argv), { from: 'user' });
     return 0;
   } catch (error) {
     return report(error, terminal, argv.includes('--json'));
   }
+}
+
+/** Without a command it serves, with whatever options; --help behind a command that does not exist is no help. */
+function meant(program: Command, argv: readonly string[]): string[] {
+  const [first] = argv;
+  if (first === undefined || (first.startsWith('-') && !/^(-h|--help|-V|--version)$/.test(first))) return ['serve', ...argv];
+  const isKnown = first.startsWith('-') || first === 'help' || program.commands.some((each) => each.name() === first);
+  return isKnown ? [...argv] : [first];
 }
 
 // Subcommands do not take over these settings by themselves when they are made before.

@@ -6,6 +6,7 @@ export function addAudit(setting: Setting): void {
   define(setting, audit, {
     usage: 'verify',
     summary: 'check that no row of the audit was changed or removed',
+    examples: ['oubliette audit verify'],
     async run(cli) {
       const answer = await cli.call<{ ok: boolean; rows: number; brokenAt?: number; broken_at?: number }>(
         'audit_verify',

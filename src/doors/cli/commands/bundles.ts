@@ -10,6 +10,7 @@ export function addBundles(setting: Setting): void {
   define(setting, bundle, {
     usage: 'list',
     summary: 'list the bundles',
+    examples: ['oubliette bundle list', 'oubliette bundle list --json'],
     async run(cli) {
       const bundles = (await listBundles(await cli.server())).sort((a, b) => (a.slug < b.slug ? -1 : 1));
       cli.print({ bundles }, () =>
@@ -58,6 +59,7 @@ export function addBundles(setting: Setting): void {
     define(setting, bundle, {
       usage: `${verb} <bundle>`,
       summary: `switch a bundle ${isEnabled ? 'on' : 'off'}`,
+      examples: [`oubliette bundle ${isEnabled ? 'enable' : 'disable'} first`],
       async run(cli, [ref]: [string]) {
         const server = await cli.server();
         const changed = await server.json<Bundle>('PATCH', bundlePath((await findBundle(server, ref)).id), {
@@ -69,6 +71,7 @@ export function addBundles(setting: Setting): void {
   define(setting, bundle, {
     usage: 'delete <bundle>',
     summary: 'delete an empty bundle',
+    examples: ['oubliette bundle delete first'],
     async run(cli, [ref]: [string]) {
       const server = await cli.server();
       const found = await findBundle(server, ref);

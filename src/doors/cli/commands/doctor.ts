@@ -8,6 +8,7 @@ export function addDoctor(setting: Setting): void {
   define(setting, setting.program, {
     usage: 'doctor',
     summary: 'check this machine, the data folder and the server, and say what to do',
+    examples: ['oubliette doctor', 'oubliette doctor --json'],
     async run(cli) {
       if (!setting.programs.doctor) throw new CommandFailure('not_supported', 'doctor is not part of this build.');
       const report = await setting.programs.doctor({ home: cli.home });

@@ -18,6 +18,7 @@ export function addProjects(setting: Setting): void {
   define(setting, project, {
     usage: 'list',
     summary: 'list the projects',
+    examples: ['oubliette project list'],
     async run(cli) {
       const answer = await cli.call<{ projects: Project[] }>('project_list');
       cli.print(answer, () =>
@@ -64,6 +65,7 @@ export function addProjects(setting: Setting): void {
   define(setting, project, {
     usage: 'logs <project>',
     summary: 'print the last lines of its sandbox',
+    examples: ['oubliette project logs demo --tail 50'],
     options: [new Option('--tail <lines>', 'how many')],
     async run(cli, [ref]: [string], options: { tail?: string }) {
       const answer = await cli.call<{ text: string }>('container_logs', {
@@ -99,6 +101,7 @@ export function addProjects(setting: Setting): void {
   define(setting, project, {
     usage: 'rebuild [project]',
     summary: 'build the image of a project, or the base image, again',
+    examples: ['oubliette project rebuild demo'],
     async run(cli, [ref]: [string?]) {
       const answer = await cli.call<{ image: string; duration_ms: number }>(
         'image_rebuild',
@@ -128,6 +131,7 @@ function byRef(
   define(setting, parent, {
     usage: `${verb} <project>`,
     summary,
+    examples: [`oubliette project ${verb} demo`],
     async run(cli, [ref]: [string]) {
       const answer = await cli.call(tool, { project_id: await projectId(cli, ref) });
       cli.print(answer, () => (done ? `${done} ${ref}.` : cli.readable(answer)));

@@ -31,6 +31,7 @@ export function addSecrets(setting: Setting): void {
   define(setting, secret, {
     usage: 'list',
     summary: 'list the names of the secrets',
+    examples: ['oubliette secret list'],
     async run(cli) {
       const answer = await cli.call<{ secrets: SecretRow[] }>('secret_list');
       cli.print(answer, () =>
@@ -49,6 +50,7 @@ export function addSecrets(setting: Setting): void {
   define(setting, secret, {
     usage: 'remove <name>',
     summary: 'forget a secret',
+    examples: ['oubliette secret remove WEATHER_KEY'],
     async run(cli, [name]: [string]) {
       const answer = await cli.call('secret_remove', { name });
       cli.print(answer, () => `Removed ${name}.`);

@@ -38,6 +38,7 @@ export function addServers(setting: Setting): void {
   define(setting, server, {
     usage: 'list',
     summary: 'list the servers and how they are',
+    examples: ['oubliette server list'],
     async run(cli) {
       const answer = await cli.call<{ servers: ServerRow[] }>('server_list');
       cli.print(answer, () =>
@@ -57,6 +58,7 @@ export function addServers(setting: Setting): void {
   define(setting, server, {
     usage: 'logs <name>',
     summary: 'the last lines that a server wrote, and what went wrong on its connection',
+    examples: ['oubliette server logs docs --tail 20'],
     options: [new Option('--tail <lines>', 'how many').default('50')],
     async run(cli, [name]: [string], options: { tail: string }) {
       const answer = await cli.call<{ lines: string[] }>('server_logs', { name, tail: Number(options.tail) });
@@ -66,6 +68,7 @@ export function addServers(setting: Setting): void {
   define(setting, server, {
     usage: 'reconnect <name>',
     summary: 'end the connection to a server and make a new one',
+    examples: ['oubliette server reconnect docs'],
     async run(cli, [name]: [string]) {
       const answer = await cli.call('server_reconnect', { name });
       cli.print(answer, () => `${name} is connected again.`);
@@ -74,6 +77,7 @@ export function addServers(setting: Setting): void {
   define(setting, server, {
     usage: 'remove <name>',
     summary: 'disconnect a server and forget it',
+    examples: ['oubliette server remove docs'],
     async run(cli, [name]: [string]) {
       const answer = await cli.call('server_remove', { name });
       cli.print(answer, () => `Removed ${name}.`);

@@ -28,6 +28,7 @@ export function addSessions(setting: Setting): void {
   define(setting, session, {
     usage: 'list',
     summary: 'list the sessions',
+    examples: ['oubliette session list --project demo', 'oubliette session list --status idle --json'],
     options: [
       new Option('--project <project>', 'only of this project'),
       new Option('--status <status>', 'only in this state'),
@@ -70,6 +71,7 @@ export function addSessions(setting: Setting): void {
   define(setting, session, {
     usage: 'message <session-id> <message>',
     summary: 'send a message to a session',
+    examples: [`oubliette session message ses_... 'demo.bar(text="hi")' --follow`],
     options: sendOptions,
     async run(cli, [id, message]: [string, string], options: SendOptions) {
       await send(cli, 'session_message', { session_id: id }, message, options);
@@ -78,6 +80,7 @@ export function addSessions(setting: Setting): void {
   define(setting, session, {
     usage: 'follow <session-id>',
     summary: 'print the events of a session as they come; Ctrl-C ends that',
+    examples: ['oubliette session follow ses_...', 'oubliette session follow ses_... --after 10 --json'],
     options: [
       new Option('--after <index>', 'only events after this one').default('-1'),
       new Option('--turn', 'stop when the session is idle'),
@@ -149,6 +152,7 @@ function byId(setting: Setting, parent: ReturnType<typeof group>, verb: string, 
   define(setting, parent, {
     usage: `${verb} <session-id>`,
     summary,
+    examples: [`oubliette session ${verb} ses_...`],
     async run(cli, [id]: [string]) {
       const answer = await cli.call<{ id: string; status: string }>(tool, { session_id: id });
       cli.print(answer, () => (verb === 'show' ? cli.readable(answer) : `${answer.id} is ${answer.status}.`));

@@ -29,11 +29,13 @@ export function addSettings(setting: Setting): void {
   define(setting, config, {
     usage: 'unset <path>',
     summary: 'remove one value, so that its default holds again',
+    examples: ['oubliette config unset limits.depth'],
     run: (cli, [path]: [string]) => change(cli, path, {}),
   });
   define(setting, config, {
     usage: 'reload',
     summary: 'read the files again now, all or nothing',
+    examples: ['oubliette config reload'],
     async run(cli) {
       const report = await cli.call<{ ok: boolean; errors: string[] }>('settings_reload');
       cli.print(report, () => (report.ok ? 'Reloaded.' : report.errors.join('\n')));

@@ -49,6 +49,7 @@ export function addTokens(setting: Setting): void {
   define(setting, token, {
     usage: 'list',
     summary: 'list the tokens, never their secret',
+    examples: ['oubliette token list', 'oubliette token list --json'],
     async run(cli) {
       const tokens = await cli.rows<TokenRow>('token_list', 'tokens');
       cli.print({ tokens }, () =>
@@ -69,6 +70,7 @@ export function addTokens(setting: Setting): void {
   define(setting, token, {
     usage: 'revoke <token-id>',
     summary: 'end a token at once',
+    examples: ['oubliette token revoke tok_...'],
     async run(cli, [id]: [string]) {
       const answer = await cli.call('token_revoke', { token_id: id });
       cli.print(answer, () => `Revoked ${id}.`);
@@ -77,6 +79,7 @@ export function addTokens(setting: Setting): void {
   define(setting, token, {
     usage: 'rotate <token-id>',
     summary: 'replace the secret of a token; what it owns stays',
+    examples: ['oubliette token rotate tok_...'],
     async run(cli, [id]: [string]) {
       const made = await cli.call<TokenRow>('token_rotate', { token_id: id });
       cli.print(made, () => once(made));

@@ -33,6 +33,7 @@ export function addToolCommands(setting: Setting): void {
   define(setting, tool, {
     usage: 'show <bundle> <slug> <version>',
     summary: 'print one version of a tool',
+    examples: ['oubliette tool show paint shade v1'],
     async run(cli, [bundle, slug, version]: [string, string, string]) {
       const tool = await onTool<FoundTool>(cli, 'GET', bundle, slug, version);
       cli.print(tool, () => cli.readable(tool));
@@ -45,6 +46,7 @@ export function addToolCommands(setting: Setting): void {
     define(setting, tool, {
       usage: `${verb} <bundle> <slug> <version>`,
       summary: `switch a tool ${isEnabled ? 'on' : 'off'}`,
+      examples: [`oubliette tool ${isEnabled ? 'enable' : 'disable'} paint shade v1`],
       async run(cli, [bundle, slug, version]: [string, string, string]) {
         const tool = await onTool<FoundTool>(cli, 'PATCH', bundle, slug, version, { isEnabled });
         cli.print(tool, () => `${tool.name} ${tool.version} is ${tool.isEnabled ? 'on' : 'off'}.`);
@@ -53,6 +55,7 @@ export function addToolCommands(setting: Setting): void {
   define(setting, tool, {
     usage: 'delete <bundle> <slug> <version>',
     summary: 'delete one version of a tool',
+    examples: ['oubliette tool delete paint shade v1'],
     async run(cli, [bundle, slug, version]: [string, string, string]) {
       await onTool(cli, 'DELETE', bundle, slug, version);
       cli.print({ deleted: true }, () => `Deleted ${slug} ${version} of ${bundle}.`);
