@@ -47,6 +47,7 @@ import { sqliteResults } from '../store/index.ts';
 import type { Agents } from './agents.ts';
 import type { Closers } from './closers.ts';
 import { version, type Ground, type ServerOptions } from './ground.ts';
+import { giveBackMemory } from './give-back-memory.ts';
 
 const reapEveryMs = 3600_000;
 
@@ -133,13 +134,6 @@ export async function openTools(
   closers.push(() => catalog.close());
   closers.push(config.onChange((now) => void servers.apply(now.servers)));
   await servers.apply(settings().servers);
-  const search = catalogSearch(catalog, {
-    path: home.indexDb,
-    onProblem: (problem) => observe.log.warn({ span: 'catalog.search' }, problem),
-  });
-  closers.push(() => search.close());
-  let isIndexed = false;
-  void search.ready().then(() => (isIndexed = true));
   const views = new ToolViews(catalog, sources, observe);
   const results = await sqliteResults(db, home.results);
   closers.push(() => results.close());
@@ -186,6 +180,17 @@ export async function openTools(
       reload: () => config.reload(),
     }),
   );
+  // Only now is everything offered: an index that compared itself with less would be mended at every start.
+  const search = catalogSearch(catalog, {
+    path: home.indexDb,
+    onProblem: (problem) => observe.log.warn({ span: 'catalog.search' }, problem),
+  });
+  closers.push(() => search.close());
+  let isIndexed = false;
+  void search.ready().then(() => {
+    isIndexed = true;
+    giveBackMemory();
+  });
 
   const unrecorded = catalogGate(catalog, views, sources);
   const changes = recordedChanges(unrecorded, observe);
