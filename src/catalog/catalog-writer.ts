@@ -1,4 +1,4 @@
-import { readdir, rm } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fail, newUuid, toolName, type Bundle, type BundleBody, type Tool, type ToolBody } from '../schema/index.ts';
 import { makeFolder, removeFile, stageFile } from '../store/index.ts';
@@ -100,29 +100,22 @@ export class CatalogWriter {
     const about = { schemaVersion, id: newUuid(), bundleID, slug, version };
     const file: ToolFile = { ...about, name: this.#nameFor(bundle, slug), ...body, createdAt: now, modifiedAt: now };
     const text = toText(file);
-    // Written and synced before the lock is taken, so that writers wait for each other's move only.
-    const draft = await this.#stored.draft(text);
-    try {
-      return await this.#stored.create({
-        path,
-        draft,
-        name: file.name,
-        owner: `${bundleID}/${slug}`,
-        check: () => {
-          const current = this.#storedBundle(bundleID);
-          this.#demandEnabled(current);
-          if (this.#nameFor(current, slug) !== file.name) throw fail('name.taken', { name: file.name, owner: current.slug });
-        },
-        placed: () => {
-          this.#stored.tookNew(path, file, text, draft);
-          return { ...file, isBuiltIn: false };
-        },
-        taken: () => this.#whyTaken(path, slug, version),
-      });
-    } catch (error) {
-      await rm(draft.temp, { force: true });
-      throw error;
-    }
+    return this.#stored.create({
+      path,
+      text,
+      name: file.name,
+      owner: `${bundleID}/${slug}`,
+      check: () => {
+        const current = this.#storedBundle(bundleID);
+        this.#demandEnabled(current);
+        if (this.#nameFor(current, slug) !== file.name) throw fail('name.taken', { name: file.name, owner: current.slug });
+      },
+      placed: (stamp) => {
+        this.#stored.tookNew(path, file, text, stamp);
+        return { ...file, isBuiltIn: false };
+      },
+      taken: () => this.#whyTaken(path, slug, version),
+    });
   }
 
   #whyTaken(path: string, slug: string, version: string): Error {

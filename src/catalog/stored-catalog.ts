@@ -2,7 +2,7 @@ import { readdir, readFile, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { parseUuid7, type Tool } from '../schema/index.ts';
-import { FileThread, makeFolder, ProcessLock, type Database, type Draft } from '../store/index.ts';
+import { FileThread, makeFolder, ProcessLock, type Database } from '../store/index.ts';
 import { openCatalogCache, type CatalogCache } from './catalog-cache.ts';
 import { ChangeQueue, type Creation, type Operation } from './change-queue.ts';
 import { FolderWatch } from './folder-watch.ts';
@@ -56,6 +56,7 @@ export class StoredCatalog {
     this.#lock = new ProcessLock(options.lockPath);
     this.#changes = new ChangeQueue({
       folder: options.folder,
+      drafts: join(options.folder, draftsFolder),
       db: options.db,
       lock: this.#lock,
       files: this.#files,
@@ -110,18 +111,13 @@ export class StoredCatalog {
     return this.#changes.create(creation);
   }
 
-  /** Writes a file that has no place yet. */
-  draft(text: string): Promise<Draft> {
-    return this.#files.draft(join(this.#options.folder, draftsFolder), text);
-  }
-
   /** Reads what other processes changed since we last looked; called with the lock held. */
   async #catchUp(): Promise<void> {
     const { db } = this.#options;
-    const oldest = db.get<{ seq: number | null }>('SELECT min(seq) AS seq FROM catalog_changes')?.seq ?? null;
-    if (oldest !== null && oldest > this.#seenSeq + 1) return this.#lookThrough();
     const rows = db.all<{ seq: number; path: string }>('SELECT seq, path FROM catalog_changes WHERE seq > ?', this.#seenSeq);
     if (rows.length === 0) return;
+    // Rows are numbered without a gap: where one is missing, older ones were dropped before we saw them.
+    if (rows[0]!.seq > this.#seenSeq + 1) await this.#lookThrough();
     await this.#look(new Set(rows.map(({ path }) => path)));
     this.#seenSeq = rows.at(-1)!.seq;
   }

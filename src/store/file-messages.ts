@@ -28,17 +28,24 @@ export interface ReadFile {
 /** How a file stands against what was known of it. */
 export type Looked = 'same' | 'gone' | ReadFile;
 
+/** Puts a draft, or a text that is to be drafted first, in its place. */
 export interface Placing {
-  temp: string;
+  from: Draft | { folder: string; text: string };
   path: string;
 }
 
-/** What is asked of the thread; each ask is answered with one entry per file. */
+/** What a file is now, or false where something was there already. */
+export type Placed = { mtimeMs: number; size: number } | false;
+
+/** What is asked of the thread; files and moves are answered one by one. */
 export type FileRequest =
   | { kind: 'draft'; drafts: { folder: string; text: string }[] }
-  | { kind: 'place'; moves: Placing[]; folders: string[] }
+  | { kind: 'place'; moves: Placing[] }
+  | { kind: 'sync'; folders: string[] }
+  | { kind: 'create'; move: Placing; syncFolder: string }
   | { kind: 'look'; folder: string; files: KnownFile[] };
-export type FileAsk = FileRequest & { number: number };
+/** Alone: nobody else has asked for anything lately. */
+export type FileAsk = FileRequest & { number: number; isAlone: boolean };
 
 export interface FileAnswer {
   number: number;

@@ -22,19 +22,26 @@ describe('the thread that works on files', () => {
   it('places whole files, private to the user, and leaves no draft behind', async () => {
     const texts = Array.from({ length: 300 }, (_, n) => `text ${n} ö`.repeat(n));
     const made = await Promise.all(texts.map((text) => files.draft(drafts, text)));
-    const moves = made.map(({ temp }, n) => ({ temp, path: join(folder, `many-${n}`) }));
-    assert.deepEqual([...new Set(await files.place(moves, [folder]))], [true]);
+    const placed = await files.place(made.map((draft, n) => ({ draft, path: join(folder, `many-${n}`) })));
+    await Promise.all([files.sync(folder), files.sync(folder), files.sync(folder)]);
+    assert.deepEqual(placed, made.map(({ mtimeMs, size }) => ({ mtimeMs, size })));
     for (const n of [0, 1, 150, 299]) assert.equal(await readFile(join(folder, `many-${n}`), 'utf8'), texts[n]);
     const info = await stat(join(folder, 'many-7'));
     assert.equal(info.mode & 0o777, 0o600);
     assert.deepEqual([info.mtimeMs, info.size], [made[7]?.mtimeMs, made[7]?.size]);
     assert.deepEqual(await readdir(drafts), []);
+    const alone = await files.create(drafts, 'alone', join(folder, 'alone'));
+    assert.ok(alone);
+    assert.equal(await readFile(join(folder, 'alone'), 'utf8'), 'alone');
   });
 
   it('lets one of two take a place and tells the other', async () => {
     const [first, second] = await Promise.all([files.draft(drafts, 'first'), files.draft(drafts, 'second')]);
     const path = join(folder, 'one');
-    assert.deepEqual(await files.place([{ temp: first.temp, path }, { temp: second.temp, path }], [folder]), [true, false]);
+    const [won, lost] = await files.place([{ draft: first, path }, { draft: second, path }]);
+    assert.ok(won);
+    assert.equal(lost, false);
+    assert.equal(await files.create(drafts, 'third', path), false);
     assert.equal(await readFile(path, 'utf8'), 'first');
     assert.deepEqual(await readdir(drafts), []);
   });
@@ -43,12 +50,14 @@ describe('the thread that works on files', () => {
     await assert.rejects(files.draft(join(folder, 'missing'), 'x'), { code: 'ENOENT' });
     const [good, bad] = await Promise.all([files.draft(drafts, 'good'), files.draft(drafts, 'bad')]);
     const moves = [
-      { temp: bad.temp, path: join(folder, 'missing', 'bad') },
-      { temp: good.temp, path: join(folder, 'good') },
+      { draft: bad, path: join(folder, 'missing', 'bad') },
+      { draft: good, path: join(folder, 'good') },
     ];
-    const [refused, placed] = await files.place(moves, [folder]);
-    assert.equal((refused as NodeJS.ErrnoException).code, 'ENOENT');
-    assert.equal(placed, true);
+    const [refused, placed] = await files.place(moves);
+    assert.equal((refused as unknown as NodeJS.ErrnoException).code, 'ENOENT');
+    assert.ok(placed);
+    await assert.rejects(files.sync(join(folder, 'missing')), { code: 'ENOENT' });
+    assert.equal(((await files.create(drafts, 'x', join(folder, 'missing', 'x'))) as unknown as NodeJS.ErrnoException).code, 'ENOENT');
     assert.deepEqual(await readdir(drafts), []);
   });
 

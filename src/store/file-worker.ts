@@ -15,35 +15,37 @@ import {
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { parentPort } from 'node:worker_threads';
-import type { Draft, FileAnswer, FileAsk, KnownFile, Looked, Placing, Refusal } from './file-messages.ts';
+import type { Draft, FileAnswer, FileAsk, KnownFile, Looked, Placed, Placing, Refusal } from './file-messages.ts';
 
 const port = parentPort;
 if (!port) throw new Error('file-worker runs as a worker thread only');
 const sync = promisify(fsync);
 const syncAtOnce = 4;
-/** One after the other: what is placed was drafted before. */
-let last: Promise<void> = Promise.resolve();
 
-port.on('message', (ask: FileAsk) => {
-  last = last.then(async () => {
-    try {
-      port.postMessage({ number: ask.number, value: await answer(ask) } satisfies FileAnswer);
-    } catch (error) {
-      port.postMessage({ number: ask.number, error: refusal(error) } satisfies FileAnswer);
-    }
-  });
+port.on('message', async (ask: FileAsk) => {
+  try {
+    port.postMessage({ number: ask.number, value: await answer(ask) } satisfies FileAnswer);
+  } catch (error) {
+    port.postMessage({ number: ask.number, error: refusal(error) } satisfies FileAnswer);
+  }
 });
 
 function answer(ask: FileAsk): unknown {
   switch (ask.kind) {
     case 'draft':
-      return draft(ask.drafts);
+      return draft(ask.drafts, ask.isAlone);
     case 'place':
-      return place(ask.moves, ask.folders);
+      return Promise.all(ask.moves.map((move) => place(move)));
+    case 'sync':
+      return Promise.all(ask.folders.map((folder) => syncFolder(folder, ask.isAlone)));
+    case 'create':
+      return create(ask.move, ask.syncFolder);
     case 'look':
       return ask.files.map((file) => look(ask.folder, file));
   }
 }
+
+type Unwritten = { folder: string; text: string };
 
 interface Open {
   handle: number;
@@ -51,15 +53,13 @@ interface Open {
 }
 
 /** All are written before the first is synced: the disk then takes many at once. */
-async function draft(drafts: readonly { folder: string; text: string }[]): Promise<(Draft | Refusal)[]> {
-  const made = drafts.map(({ folder, text }) => write(folder, text));
+async function draft(drafts: readonly Unwritten[], isAlone: boolean): Promise<(Draft | Refusal)[]> {
+  const made = drafts.map(write);
   const open = made.flatMap((each) => ('handle' in each ? [each] : []));
   const failed = new Map<Open, Refusal>();
   const syncOne = async (each: Open): Promise<void> => {
     try {
-      // A hop to another thread costs as much as a short sync.
-      if (open.length === 1) fsyncSync(each.handle);
-      else await sync(each.handle);
+      await syncHandle(each.handle, isAlone && open.length === 1);
     } catch (error) {
       failed.set(each, refusal(error));
     }
@@ -79,7 +79,7 @@ async function draft(drafts: readonly { folder: string; text: string }[]): Promi
   });
 }
 
-function write(folder: string, text: string): Open | Refusal {
+function write({ folder, text }: Unwritten): Open | Refusal {
   const temp = join(folder, `.${randomBytes(9).toString('hex')}.tmp`);
   let handle: number | undefined;
   try {
@@ -94,29 +94,39 @@ function write(folder: string, text: string): Open | Refusal {
   }
 }
 
-/** True for those that took their place, false where something was there already. */
-function place(moves: readonly Placing[], folders: readonly string[]): (boolean | Refusal)[] {
-  const placed = moves.map(({ temp, path }) => {
-    try {
-      linkSync(temp, path);
-      return true;
-    } catch (error) {
-      return (error as NodeJS.ErrnoException).code === 'EEXIST' ? false : refusal(error);
-    } finally {
-      discard(temp);
-    }
-  });
-  if (placed.includes(true)) for (const folder of folders) syncFolder(folder);
+/** The file system itself decides who was first. */
+async function place({ from, path }: Placing): Promise<Placed | Refusal> {
+  const ready = 'temp' in from ? from : (await draft([from], true))[0]!;
+  if (!('temp' in ready)) return ready;
+  try {
+    linkSync(ready.temp, path);
+    return { mtimeMs: ready.mtimeMs, size: ready.size };
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EEXIST' ? false : refusal(error);
+  } finally {
+    discard(ready.temp);
+  }
+}
+
+async function create(move: Placing, folder: string): Promise<Placed | Refusal> {
+  const placed = await place(move);
+  if (placed && 'size' in placed) await syncFolder(folder, true);
   return placed;
 }
 
-function syncFolder(folder: string): void {
+async function syncFolder(folder: string, isAlone: boolean): Promise<void> {
   const handle = openSync(folder, 'r');
   try {
-    fsyncSync(handle);
+    await syncHandle(handle, isAlone);
   } finally {
     closeSync(handle);
   }
+}
+
+/** For one writer a hop to another thread costs as much as the sync itself; several share what the disk does. */
+async function syncHandle(handle: number, isAlone: boolean): Promise<void> {
+  if (isAlone) fsyncSync(handle);
+  else await sync(handle);
 }
 
 function look(folder: string, known: KnownFile): Looked {

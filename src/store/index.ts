@@ -4,7 +4,7 @@ export * from './backup.ts';
 export * from './blobs.ts';
 export * from './events.ts';
 export * from './files.ts';
-export type { Draft, KnownFile } from './file-messages.ts';
+export type { Draft, KnownFile, Placed } from './file-messages.ts';
 export * from './file-thread.ts';
 export * from './home.ts';
 export * from './inside-folder.ts';
