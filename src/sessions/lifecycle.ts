@@ -48,8 +48,10 @@ export function lifecycle(ports: SessionPorts): Lifecycle {
 
   function begin(row: SessionRow, start: (entry: Live) => Promise<void>): Live {
     const entry: Live = { stop: new AbortController(), started: Promise.resolve() };
+    // One that is resumed at once takes the same place: the sockets of its end must be gone by then.
+    const before = live.get(row.id)?.ending?.catch(() => {});
     live.set(row.id, entry);
-    entry.started = start(entry).catch((error: unknown) => {
+    entry.started = (before ? before.then(() => start(entry)) : start(entry)).catch((error: unknown) => {
       if (entry.stop.signal.aborted) return;
       const failure = asFailure(error);
       ports.logger.warn({ err: error, session: row.id }, 'a session could not start');
@@ -121,7 +123,19 @@ export function lifecycle(ports: SessionPorts): Lifecycle {
     await entry.started;
     const children = await ports.tables.list({ parent_id: sessionId, isLive: true });
     await Promise.all(children.map((child) => finish(child.id, { status: 'ended', reason: 'its parent ended' })));
-    if (entry.box) await close(entry.box, entry.runner);
+    if (entry.box) await stop(entry.box, entry.runner);
+    // Before the end is stored: a session that is resumed at once has a new key by then.
+    await ports.tokens.revokeOfSession(sessionId);
+    try {
+      await storeEnd(sessionId, ending);
+    } finally {
+      // Last, so that whoever waits at its sockets is told that the session is over, not that the server went away.
+      await entry.box?.leave();
+    }
+    announce(sessionId, ending.status);
+  }
+
+  async function storeEnd(sessionId: string, ending: Ending): Promise<void> {
     await ports.log.write((tx) => {
       const row = ports.tables.getNow(sessionId);
       if (!row || !isLive(row)) return;
@@ -133,11 +147,9 @@ export function lifecycle(ports: SessionPorts): Lifecycle {
       ports.tables.update(sessionId, { status: ending.status, box: null, node: null, wanted: null, reserved_usd: 0, error: ending.error ?? null });
       tellParent(ports, tx, sessionId, ending.status);
     });
-    await ports.tokens.revokeOfSession(sessionId);
-    announce(sessionId, ending.status);
   }
 
-  async function close(box: LiveBox, runner: Runner | undefined): Promise<void> {
+  async function stop(box: LiveBox, runner: Runner | undefined): Promise<void> {
     runner?.expectEnd();
     try {
       await box.driver.stop(box.id, 1000);
@@ -147,7 +159,6 @@ export function lifecycle(ports: SessionPorts): Lifecycle {
       ports.logger.error({ err: error, box: box.id }, 'a sandbox could not be removed yet');
     }
     await runner?.drain();
-    await box.leave();
   }
 
   async function mintKey(row: Pick<SessionRow, 'id' | 'project_id' | 'key_grant'>, drawn?: string): Promise<string | undefined> {

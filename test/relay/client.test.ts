@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { eventStream } from '../kit/event-stream.ts';
+import { rawRelay } from '../kit/relay-socket.ts';
 import { testServer, type TestServer } from '../kit/server.ts';
 import { turn, value } from '../kit/session.ts';
 import { until } from '../kit/until.ts';
@@ -209,18 +210,36 @@ describe('oubliette-client', () => {
     assert.deepEqual(await call.then((result) => [result.isError, text(result)]), [false, '21']);
   });
 
-  it('fails what is pending at once when the session ends', async () => {
+  it('fails what is pending at once when the session ends, and says that it is over', async () => {
     const { socket, sessionId } = await begin({ caller_id: 'ant', caller_tools: [{ name: 'ask' }] });
     const { client } = await start(socket);
+    const raw = await rawRelay(socket);
     const stream = await eventStream(server, sessionId);
-    const call = client.callTool({ name: 'ant_ask', arguments: {} });
-    await stream.next((frame) => frame.event === 'caller_tool_request');
-    const started = performance.now();
-    await value(server, 'session_end', { session_id: sessionId });
+    const call = client.callTool({ name: 'ant_ask', arguments: { n: 1 } });
+    await stream.next((frame) => frame.event === 'caller_tool_request' && frame.data.arguments.n === 1);
+    const rawCall = raw.ask('caller_tool', { tool: 'ask', arguments: { n: 2 } }, 7);
+    await stream.next((frame) => frame.event === 'caller_tool_request' && frame.data.arguments.n === 2);
+    const ended = value(server, 'session_end', { session_id: sessionId }).then(() => performance.now());
     const result: any = await call;
+    const answeredAt = performance.now();
     assert.equal(result.isError, true);
-    assert.ok(performance.now() - started < 5000);
+    assert.match(text(result), /over/);
+    assert.ok((await rawCall).error);
+    await raw.next((message) => message.method === 'session_over');
+    assert.ok(answeredAt - (await ended) < 500, 'not only after the time it gives a server to come back');
+    assert.match(text(await client.callTool({ name: 'run', arguments: { code: '1' } })), /the session is over/);
     stream.close();
+    raw.close();
+  });
+
+  it('finds the socket of a session that is resumed the moment it ended', async () => {
+    const { sessionId, socket } = await begin();
+    const lingering = await rawRelay(socket);
+    for (let round = 0; round < 3; round++) {
+      await value(server, 'session_end', { session_id: sessionId });
+      assert.equal((await turn(server, { session_id: sessionId, message: 'run(code="40 + 2")' })).text, '42');
+    }
+    lingering.close();
   });
 
   it('fails what is pending when no server comes back in time', async () => {

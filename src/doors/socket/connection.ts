@@ -12,6 +12,8 @@ export type RunMethod = (
 
 export interface Connection {
   notify(method: string, params: unknown): void;
+  /** Answers what is still open with this failure, and lets no later answer through. */
+  failOpen(failure: RpcFailure): void;
   close(): void;
 }
 
@@ -65,8 +67,17 @@ export function serveConnection(socket: Socket, calls: OpenCalls, run: RunMethod
     if (id !== null) inFlight.set(id, key === undefined ? stop : undefined);
     const start = (signal: AbortSignal): Promise<RpcAnswer> => settle(run(method, params, { signal, key, isAgain }));
     const settled = await (key === undefined ? start(stop.signal) : calls.join(key, start));
-    if (id !== null) inFlight.delete(id);
+    if (id !== null && !inFlight.delete(id)) return;
     send({ id, ...settled });
+  };
+
+  const failOpen = ({ rpc }: RpcFailure): void => {
+    const open = [...inFlight];
+    inFlight.clear();
+    for (const [id, stop] of open) {
+      send({ id, error: rpc });
+      stop?.abort();
+    }
   };
 
   const cancel = (params: unknown): void => {
@@ -83,7 +94,7 @@ export function serveConnection(socket: Socket, calls: OpenCalls, run: RunMethod
     // Calls under a lasting id go on: their client may come back for the answer.
     for (const stop of inFlight.values()) stop?.abort();
   });
-  return { notify: (method, params) => send({ method, params }), close: () => socket.end() };
+  return { notify: (method, params) => send({ method, params }), failOpen, close: () => socket.end() };
 }
 
 async function settle(work: Promise<unknown>): Promise<RpcAnswer> {

@@ -2,7 +2,7 @@ import { unlink } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { callerToolsConfig, fail, relaySocketName, sessionOver, type CallerToolsConfig } from '../../schema/index.ts';
-import { serveConnection, type Connection } from './connection.ts';
+import { RpcFailure, serveConnection, type Connection } from './connection.ts';
 import { relayMethods, type MethodDeps, type RelaySession } from './methods.ts';
 import { OpenCalls } from './open-calls.ts';
 
@@ -79,7 +79,10 @@ async function listen(deps: SocketDoorDeps, identity: Identity): Promise<{ close
       const isOver = id !== undefined && (await deps.session(id).then(() => false, () => true));
       for (const connection of connections.values()) {
         // A server that only restarts says nothing: its clients wait for it.
-        if (isOver) connection.notify(sessionOver, {});
+        if (isOver) {
+          connection.failOpen(new RpcFailure(-32000, 'the session is over', 'session.not_found'));
+          connection.notify(sessionOver, {});
+        }
         connection.close();
       }
       await new Promise<void>((resolve) => {
