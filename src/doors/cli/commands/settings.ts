@@ -1,6 +1,6 @@
 import type { Cli } from '../cli.ts';
 import { define, group, type Setting } from '../define.ts';
-import { BadUsage, Silent } from '../failure.ts';
+import { BadUsage, CommandFailure, Silent } from '../failure.ts';
 
 interface Settings {
   settings: Record<string, unknown>;
@@ -38,7 +38,8 @@ export function addSettings(setting: Setting): void {
     examples: ['oubliette config reload'],
     async run(cli) {
       const report = await cli.call<{ ok: boolean; errors: string[] }>('settings_reload');
-      cli.print(report, () => (report.ok ? 'Reloaded.' : report.errors.join('\n')));
+      if (!report.ok && !cli.isJson) throw new CommandFailure('config.invalid', report.errors.join('\n'));
+      cli.print(report, () => 'Reloaded.');
       if (!report.ok) throw new Silent(1);
     },
   });
