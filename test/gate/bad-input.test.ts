@@ -110,6 +110,17 @@ describe('bad input', () => {
     }
   });
 
+  it('lets those who send too much finish, so that they can read why', async () => {
+    const { port } = new URL(server.url);
+    const size = 32 * 2 ** 20;
+    const socket = connect(Number(port), '127.0.0.1');
+    socket.write(`POST /call/demo_foo HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${server.token}\r\n`);
+    socket.write(`Content-Type: application/json\r\nContent-Length: ${size}\r\nConnection: close\r\n\r\n`);
+    const said = text(socket);
+    await new Promise((sent) => socket.write(Buffer.alloc(size), sent));
+    assert.match(await said, /^HTTP\/1\.1 413 [^]*body\.too_large/);
+  });
+
   it('shows a wrong value whole characters at a time', async () => {
     const { body } = await server.ask('PUT', bundle.tool('t', '\u{10400}'.repeat(65)), toolBody({}));
     assert.equal(body.error.code, 'request.invalid');

@@ -80,6 +80,7 @@ export function sendError(
   const failure = error instanceof Failure ? error : fromFastify(error as FastifyError, request);
   if (failure.http >= 500) log.error({ err: failure.cause ?? failure, requestId: request.id, path: pathOf(request) }, failure.message);
   if (failure.http === 401) void reply.header('WWW-Authenticate', 'Bearer realm="oubliette"');
+  if (failure.code === 'body.too_large') takeTheRest(request, reply);
   const wait = /in (\d+) s/.exec(failure.message);
   if (failure.code === 'rate.limited' && wait) void reply.header('Retry-After', wait[1]);
   return reply
@@ -87,6 +88,22 @@ export function sendError(
     .type('application/json')
     .send({ error: errorBody(failure, request.id, redact) });
 }
+
+/**
+ * Hanging up on someone who is still sending makes them see a broken connection instead of our answer: the rest is read
+ * and thrown away, within reason.
+ */
+function takeTheRest({ raw }: FastifyRequest, reply: FastifyReply): void {
+  void reply.removeHeader('connection');
+  reply.raw.shouldKeepAlive = true;
+  raw.once('end', () => raw.socket.end());
+  let bytes = 0;
+  raw.on('data', (chunk: Buffer) => {
+    if ((bytes += chunk.length) > mostThrownAway) raw.destroy();
+  });
+}
+
+const mostThrownAway = 64 * 2 ** 20;
 
 function errorBody(failure: Failure, requestId: string, redact: (text: string) => string): object {
   const details = failure.details.map(({ path, message }) => ({ path: redact(path), message: redact(message) }));

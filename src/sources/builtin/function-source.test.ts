@@ -35,6 +35,18 @@ describe('function source', () => {
       );
   });
 
+  test('hands a function what it declares, whatever the schema of the tool lets pass', async () => {
+    assert.deepEqual(
+      await source.run(tool('demo.foo'), { text: 'x', more: 1 }, call),
+      await source.run(tool('demo.foo'), { text: 'x' }, call),
+    );
+    for (const args of [{}, { text: { length: 1e9 } }])
+      await assert.rejects(
+        source.run(tool('demo.foo'), args, call),
+        (error: Failure) => error.code === 'tool.failed' && /demo\.foo cannot work with .*\/args\/text/.test(error.message),
+      );
+  });
+
   test('says why a tool is disabled when its function is gone or was never public', () => {
     assert.equal(source.disabledReason?.(tool('demo.foo')), undefined);
     assert.match(source.disabledReason?.(tool('demo.gone')) ?? '', /demo\.gone does not exist any more/);

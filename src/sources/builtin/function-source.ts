@@ -1,4 +1,4 @@
-import { fail, isToolResult, type Source, type Tool } from '../../schema/index.ts';
+import { compileSchema, fail, isObject, isToolResult, type Source, type Tool } from '../../schema/index.ts';
 import type { FunctionFinder, RegisteredFunction } from './registry.ts';
 
 /** Runs tools of type `function` (and its old name `go`) by looking their function up at every call. */
@@ -26,10 +26,21 @@ export function functionSource(registry: FunctionFinder): Source {
     async run(tool, args, call) {
       const found = usable(registry, tool);
       if (!found) throw fail('tool.failed', { reason: `The function ${funcOf(tool)} does not exist any more.` });
-      const answer: unknown = await found.run(args, call);
+      const answer: unknown = await found.run(tool.isBuiltIn ? args : suited(found, funcOf(tool), args), call);
       return isToolResult(answer) ? answer : { value: answer === undefined ? null : answer };
     },
   };
+}
+
+/** The arguments as the function itself declares them: a stored tool has a schema of its own, which may let pass anything. */
+function suited({ argSchema }: RegisteredFunction, func: string, args: Record<string, unknown>): Record<string, unknown> {
+  if (!isObject(argSchema)) return args;
+  const known = argSchema['additionalProperties'] === false && isObject(argSchema['properties']) ? argSchema['properties'] : args;
+  const given = Object.fromEntries(Object.entries(args).filter(([name]) => Object.hasOwn(known, name)));
+  const checked = compileSchema(argSchema, { defaults: true }).check(given, '/args');
+  if (checked.ok) return checked.value as Record<string, unknown>;
+  const [first] = checked.errors;
+  throw fail('tool.failed', { reason: `The function ${func} cannot work with these arguments: ${first!.path} ${first!.message}` });
 }
 
 const funcOf = (tool: Tool): string => (tool.functionImpl ?? tool.goImpl)?.func ?? '';

@@ -3,6 +3,7 @@ import {
   type BuiltInBundle,
   type BundleProvider,
   type Handler,
+  type JsonSchema,
   type Level,
   type OfferedBundle,
 } from '../../schema/index.ts';
@@ -12,6 +13,8 @@ export interface RegisteredFunction {
   level: Level;
   /** Only public ones may be referenced by tools that people store. */
   isPublic: boolean;
+  /** What it can work with; tools that people store may declare something else. */
+  argSchema?: JsonSchema;
   run: Handler;
 }
 
@@ -32,8 +35,8 @@ export class FunctionRegistry implements BundleProvider, FunctionFinder {
     for (const bundle of bundles) {
       if (this.#bundles.has(bundle.slug)) throw fail('bundle.exists', { slug: bundle.slug });
       this.#bundles.set(bundle.slug, bundle);
-      for (const { slug, level, isPublic = false, run } of bundle.tools)
-        this.#functions.set(`${bundle.slug}.${slug}`, { level, isPublic, run });
+      for (const { slug, level, isPublic = false, argSchema, run } of bundle.tools)
+        this.#functions.set(`${bundle.slug}.${slug}`, { level, isPublic, argSchema, run });
     }
     for (const listener of this.#listeners) listener();
     return this;
