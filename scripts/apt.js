@@ -15,16 +15,20 @@ const needed = {
 
 /** On Debian as root, installs what browser and sandbox tests need; elsewhere that is up to the person. */
 export function installSystemPackages() {
-  if (!existsSync('/etc/debian_version') || process.getuid?.() !== 0) return;
   const missing = Object.keys(needed).filter((name) => !existsSync(needed[name]));
-  if (missing.length === 0) return;
-  console.error(`Installing Debian packages: ${missing.join(' ')} ...`);
+  if (missing.length > 0) aptInstall(missing);
+}
+
+/** On Debian as root, installs packages as far as they can be had; elsewhere does nothing. */
+export function aptInstall(names) {
+  if (!existsSync('/etc/debian_version') || process.getuid?.() !== 0) return;
+  console.error(`Installing Debian packages: ${names.join(' ')} ...`);
   const apt = (...args) =>
     spawnSync('apt-get', ['-qq', '-y', '-o', 'Dpkg::Use-Pty=0', ...args], {
       stdio: ['ignore', 'ignore', 'inherit'],
       env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
     }).status === 0;
   // One package that cannot be had must not keep the others away.
-  if (!apt('update') || !apt('install', '--no-install-recommends', ...missing))
-    for (const name of missing) apt('install', '--no-install-recommends', name);
+  if (!apt('update') || !apt('install', '--no-install-recommends', ...names))
+    for (const name of names) apt('install', '--no-install-recommends', name);
 }

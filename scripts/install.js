@@ -3,13 +3,15 @@ import { spawnSync } from 'node:child_process';
 import { lstatSync, readFileSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { findNode, neededMajor } from './node.js';
+import { aptInstall } from './apt.js';
+import { findNode, missingLibrary, neededMajor, withoutLibrary } from './node.js';
 
 export const root = dirname(dirname(fileURLToPath(import.meta.url)));
 
 /** Installs the packages if they are missing or not those of the lock file; answers the path of the Node to use. */
 export function install() {
-  if (!isInstalled()) {
+  const isFresh = !isInstalled();
+  if (isFresh) {
     console.error('Installing packages (npm ci) ...');
     // A registry may lack a binary of another platform that the lock file names; npm install does not mind.
     if (!npm('ci') && !npm('install', '--no-save')) {
@@ -24,11 +26,23 @@ export function install() {
     );
     process.exit(1);
   }
+  if (isFresh) makeRunnable(node);
   return node;
 }
 
+// A small machine may lack a library that this Node needs and an older one does not.
+function makeRunnable(node) {
+  if (missingLibrary(node) === undefined) return;
+  aptInstall(['libatomic1']);
+  const library = missingLibrary(node);
+  if (library === undefined) return;
+  console.error(withoutLibrary(library));
+  process.exit(1);
+}
+
 function npm(...args) {
-  const done = spawnSync('npm', [...args, '--no-audit', '--no-fund', '--loglevel=error'], {
+  // No package needs its scripts, and they would run on a Node that this machine may not be able to start yet.
+  const done = spawnSync('npm', [...args, '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'], {
     cwd: root,
     stdio: ['ignore', 'ignore', 'inherit'],
     shell: process.platform === 'win32',

@@ -1,4 +1,5 @@
 // Plain JavaScript that Node 20 understands: this runs before anything is installed.
+import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { homedir } from 'node:os';
@@ -27,6 +28,16 @@ export function findNode(fromFile) {
   }
   return Number(process.versions.node.split('.')[0]) >= neededMajor ? process.execPath : undefined;
 }
+
+/** The shared library for want of which a Node does not start; undefined when it does. */
+export function missingLibrary(node) {
+  const { stderr } = spawnSync(node, ['--version'], { encoding: 'utf8' });
+  return /error while loading shared libraries: ([^:\s]+)/.exec(stderr ?? '')?.[1];
+}
+
+/** What to do about it. */
+export const withoutLibrary = (library) =>
+  `Node ${neededMajor} cannot start without ${library}. Install it (Debian and Ubuntu: apt-get install libatomic1; Fedora: dnf install libatomic), then try again.`;
 
 /** Our environment, with a place where Node keeps compiled modules: the second start takes half the time. */
 export function nodeEnvironment() {

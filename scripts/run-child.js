@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { missingLibrary, withoutLibrary } from './node.js';
 
 /**
  * Runs a program in the foreground: same terminal, signals passed on, and its exit code becomes ours.
@@ -18,6 +19,11 @@ export function runInForeground(command, args, options = {}) {
       console.error(`${command} cannot be started: ${error.message}`);
       settle(1);
     });
-    child.on('exit', (code, signal) => settle(code ?? (signal ? 1 : 0)));
+    child.on('exit', (code, signal) => {
+      // The loader's own message says what is missing, but not what to do.
+      const library = code === 127 ? missingLibrary(command) : undefined;
+      if (library !== undefined) console.error(withoutLibrary(library));
+      settle(code ?? (signal ? 1 : 0));
+    });
   });
 }

