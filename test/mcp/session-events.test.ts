@@ -125,3 +125,14 @@ test('a revoked token loses its streams', { timeout: 60_000 }, async () => {
   await server.fetch('/call/token_revoke', { method: 'POST', json: { args: { token_id: id } } });
   await assert.rejects(stream.text());
 });
+
+test('following a session that is not there is refused as an unknown resource, not as trouble of the server', async () => {
+  const client = await connect('legacy');
+  const uri = 'oubliette://sessions/ses_none/events';
+  await assert.rejects(client.subscribeResource({ uri }), (error: { code: number; message: string }) => {
+    assert.equal(error.code, -32602);
+    assert.match(error.message, /Resource not found/);
+    return true;
+  });
+  await client.close();
+});

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Actor } from '../../schema/index.ts';
+import { Failure, type Actor } from '../../schema/index.ts';
 import type { Upstream, UpstreamEvent } from '../../sources/mcp/index.ts';
 import { RpcError } from '../../sources/mcp/index.ts';
 import { capabilitiesOf } from './capabilities.ts';
@@ -217,11 +217,13 @@ class Subscriptions {
     }
     const sessionId = sessionOf(uri);
     if (sessionId === undefined) {
-      if (!uri.startsWith('ot://')) throw new RpcError(-32002, `Resource not found: ${uri.slice(0, 300)}`, { uri });
+      if (!uri.startsWith('ot://')) throw notFound(uri);
       this.#stops.set(uri, () => {});
       return;
     }
-    await this.#following.add(sessionId, 'newest');
+    await this.#following.add(sessionId, 'newest').catch((error: unknown) => {
+      throw error instanceof Failure ? notFound(uri) : error;
+    });
     this.#stops.set(uri, () => this.#following.remove(sessionId));
   }
 
@@ -236,3 +238,5 @@ class Subscriptions {
     for (const uri of this.#stops.keys()) void this.remove(uri).catch(() => {});
   }
 }
+
+const notFound = (uri: string): RpcError => new RpcError(-32002, `Resource not found: ${uri.slice(0, 300)}`, { uri });
