@@ -55,9 +55,10 @@ export function tokens(store: TokenStore): Tokens {
     async authenticate(secret, door) {
       if (!secret) throw fail('auth.required');
       if (!/^oub_[A-Za-z0-9_-]{43}$/.test(secret)) throw fail('auth.invalid');
-      const hash = hashOf(secret);
-      const found = await store.find(hash);
-      if (!found || !timingSafeEqual(found.hash, hash) || isOver(found.row)) throw fail('auth.invalid');
+      const digest = hash('sha256', secret);
+      const found = await store.find(digest);
+      if (!found || !timingSafeEqual(Buffer.from(found.hash), Buffer.from(digest)) || isOver(found.row))
+        throw fail('auth.invalid');
       noteUse(found.row);
       return actorFrom(found.row, door);
     },

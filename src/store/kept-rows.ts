@@ -35,6 +35,10 @@ export class KeptRows<T extends object> {
   forget(key: string): void {
     this.#kept.delete(key);
   }
+
+  forgetAll(): void {
+    this.#kept.clear();
+  }
 }
 
 function deepFreeze<T extends object>(value: T): T {

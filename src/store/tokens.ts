@@ -1,4 +1,5 @@
 import type { Level } from '../schema/index.ts';
+import { KeptRows } from './kept-rows.ts';
 import type { Database, Writer } from './sqlite.ts';
 
 /** A token as it is stored: never its secret, only a hash of it. */
@@ -21,8 +22,8 @@ export interface TokenRow {
 
 export interface TokenStore {
   add(row: TokenRow, hash: Uint8Array): Promise<void>;
-  /** The row and its hash, found by the hash: as they are in the file now, whoever changed it. */
-  find(hash: Buffer): Promise<FoundToken | undefined>;
+  /** The row of a hash (in hex): as it is in the file now, whoever changed it. */
+  find(hash: string): Promise<Readonly<FoundToken> | undefined>;
   get(id: string): Promise<TokenRow | undefined>;
   list(after: string, limit: number): Promise<TokenRow[]>;
   /** False when there is no such token. Revoking twice keeps the first time. */
@@ -34,7 +35,8 @@ export interface TokenStore {
 
 export interface FoundToken {
   row: TokenRow;
-  hash: Uint8Array;
+  /** In hex. */
+  hash: string;
 }
 
 const steps = [
@@ -48,9 +50,11 @@ const steps = [
 /** Tokens in state.db. */
 export async function sqliteTokens(db: Database): Promise<TokenStore> {
   await db.migrate('tokens', steps);
-  const known = new Map<string, FoundToken>();
-  let seen = -1;
-  const change = <T>(write: Writer<T>): Promise<T> => db.write(write).finally(() => known.clear());
+  const kept = new KeptRows<FoundToken>(db, (hash) => {
+    const raw = db.get<Raw>('SELECT * FROM tokens WHERE hash = ?', Buffer.from(hash, 'hex'));
+    return raw && { row: fromRaw(raw), hash };
+  });
+  const change = <T>(write: Writer<T>): Promise<T> => db.write(write).finally(() => kept.forgetAll());
   return {
     add: (row, hash) =>
       change((tx) => {
@@ -70,21 +74,7 @@ export async function sqliteTokens(db: Database): Promise<TokenStore> {
           row.principal,
         );
       }),
-    find: async (hash) => {
-      if (db.outsideVersion() !== seen) {
-        seen = db.outsideVersion();
-        known.clear();
-      }
-      const key = hash.toString('latin1');
-      let found = known.get(key);
-      if (!found) {
-        const raw = db.get<Raw>('SELECT * FROM tokens WHERE hash = ?', hash);
-        if (!raw) return undefined;
-        found = { row: fromRaw(raw), hash: raw.hash };
-        known.set(key, found);
-      }
-      return found;
-    },
+    find: async (hash) => kept.get(hash),
     get: async (id) => {
       const raw = db.get<Raw>('SELECT * FROM tokens WHERE id = ?', id);
       return raw && fromRaw(raw);
