@@ -274,7 +274,7 @@ export class StoredCatalog {
     const changes: (Change | undefined)[] = [];
     paths.forEach((path, at) => {
       const found = looked[at]!;
-      if (this.records.stampOf(path) !== known[at]) again.push(path);
+      if (this.records.stampOf(path)?.revision !== known[at]?.revision) again.push(path);
       else if (found === 'gone') {
         if (!known[at] && !this.records.corrupt.has(path)) return;
         this.#cache.remove([path]);

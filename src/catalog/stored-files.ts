@@ -38,9 +38,13 @@ export const bundleFileName = 'bundle.json';
  */
 export function toolFileName(slug: string, version: string): string {
   const hash = createHash('sha256').update(`${slug}\0${version}`).digest('hex').slice(0, 32);
+  return `${readableName(slug, version)}.${hash}.json`;
+}
+
+/** Never that of a hidden file, whatever the slug is made of. */
+export function readableName(slug: string, version: string): string {
   const readable = `${slug}.${version}`.toLowerCase().replace(/[^a-z0-9.-]/g, '').slice(0, 40);
-  // Never a hidden file, whatever the slug is made of.
-  return `tool-${readable}.${hash}.json`;
+  return `tool-${readable}`;
 }
 
 export const toolPath = (bundleID: string, slug: string, version: string): string =>

@@ -1,13 +1,18 @@
 import { dirname } from 'node:path';
 import type { Tool } from '../schema/index.ts';
 import { bundlePath, kindOf, parseBundle, parseTool, toolPath, type BundleFile, type ToolFile } from './stored-files.ts';
-import { OneOrMore } from './one-or-more.ts';
-import { shared } from './shared-texts.ts';
-import { OrderedSummaries, type ToolSummary } from './tool-summary.ts';
+import { ToolOrder } from './tool-order.ts';
+import type { ToolSummary } from './tool-summary.ts';
+import { ToolTable } from './tool-table.ts';
 
 export interface FileStamp {
   mtimeMs: number;
   size: number;
+}
+
+/** Which take of a file this was: two changes within one tick of the file system's clock look alike otherwise. */
+export interface KnownStamp extends FileStamp {
+  revision: number;
 }
 
 export type Change =
@@ -18,15 +23,12 @@ export type Change =
 /** What the catalog's files say, in memory. Knows nothing of the disk: others bring the texts. */
 export class StoredRecords {
   readonly bundles = new Map<string, BundleFile>();
-  readonly ordered = new OrderedSummaries();
   /** Files that cannot be read, by path, with the reason. */
   readonly corrupt = new Map<string, string>();
-  readonly #byPath = new Map<string, ToolSummary>();
-  readonly #byId = new Map<string, ToolSummary>();
-  readonly #byName = new OneOrMore<ToolSummary>();
-  /** All versions by bundle and slug, and how many a bundle has in all. */
-  readonly #ofBundle = new Map<string, { bySlug: OneOrMore<ToolSummary>; count: number }>();
-  readonly #bundleStamps = new Map<string, FileStamp>();
+  readonly #tools = new ToolTable();
+  readonly ordered = new ToolOrder(this.#tools);
+  readonly #bundleStamps = new Map<string, KnownStamp>();
+  #bundleRevisions = 0;
 
   /** Takes in a file's text; what is damaged is noted and hides nothing else. */
   take(path: string, text: string, stamp: FileStamp, inBulk = false): Change | undefined {
@@ -36,7 +38,8 @@ export class StoredRecords {
     try {
       if (of.kind === 'bundle') {
         this.bundles.set(of.bundleID, parseBundle(text, of.bundleID));
-        this.#bundleStamps.set(path, stamp);
+        const { mtimeMs, size } = stamp;
+        this.#bundleStamps.set(path, { mtimeMs, size, revision: ++this.#bundleRevisions });
         return { kind: 'bundle', id: of.bundleID };
       }
       const whole = parseTool(text, path, of.bundleID);
@@ -60,30 +63,23 @@ export class StoredRecords {
 
   /** Takes in what a cache remembered of a tool file. With `inBulk` the order is made later by `settle`. */
   takeSummary(summary: ToolSummary, inBulk = false): void {
-    const path = summary.file!.path;
-    const old = this.#byPath.get(path);
-    if (old) this.#drop(old, inBulk);
-    this.#byPath.set(path, summary);
-    this.#byId.set(summary.id, summary);
-    this.#byName.add(summary.name, summary);
-    const bundle = this.#ofBundle.get(summary.bundleID) ?? { bySlug: new OneOrMore(), count: 0 };
-    bundle.bySlug.add(summary.slug, summary);
-    bundle.count++;
-    this.#ofBundle.set(summary.bundleID, bundle);
-    if (!inBulk) this.ordered.add(summary);
+    const old = this.#tools.byPath(summary.file!.path);
+    if (old !== undefined) this.#drop(old, inBulk);
+    const number = this.#tools.add(summary);
+    if (!inBulk) this.ordered.add(number);
   }
 
   settle(): void {
-    this.ordered.fill([...this.#byPath.values()]);
+    this.ordered.settle();
   }
 
   /** The file is gone. */
   forget(path: string): Change | undefined {
     this.corrupt.delete(path);
-    const summary = this.#byPath.get(path);
-    if (summary) {
-      this.#byPath.delete(path);
-      this.#drop(summary, false);
+    const number = this.#tools.byPath(path);
+    if (number !== undefined) {
+      const summary = this.#tools.read(number);
+      this.#drop(number, false);
       return { kind: 'tool-gone', summary };
     }
     const of = kindOf(path);
@@ -92,13 +88,14 @@ export class StoredRecords {
     return this.bundles.delete(of.bundleID) ? { kind: 'bundle', id: of.bundleID } : undefined;
   }
 
-  stampOf(path: string): FileStamp | undefined {
-    return this.#byPath.get(path)?.file ?? this.#bundleStamps.get(path);
+  stampOf(path: string): KnownStamp | undefined {
+    const number = this.#tools.byPath(path);
+    return number === undefined ? this.#bundleStamps.get(path) : this.#tools.stamp(number);
   }
 
   /** Paths known below one bundle's folder, damaged ones included. */
   pathsOf(bundleID: string): string[] {
-    const paths = Array.from(this.ofBundle(bundleID), (summary) => summary.file!.path);
+    const paths = Array.from(this.#tools.ofBundle(bundleID), (number) => this.#tools.read(number).file!.path);
     const own = bundlePath(bundleID);
     if (this.#bundleStamps.has(own)) paths.push(own);
     for (const path of this.corrupt.keys()) if (path.startsWith(`${bundleID}/`)) paths.push(path);
@@ -107,35 +104,35 @@ export class StoredRecords {
 
   /** Folders of which anything is known. */
   bundleFolders(): Set<string> {
-    const folders = new Set([...this.bundles.keys(), ...this.#ofBundle.keys()]);
+    const folders = new Set([...this.bundles.keys(), ...this.#tools.bundleIds()]);
     for (const path of this.corrupt.keys()) folders.add(dirname(path));
     return folders;
   }
 
   byKey(bundleID: string, slug: string, version: string): ToolSummary | undefined {
-    return this.#byPath.get(toolPath(bundleID, slug, version));
+    return this.#found(this.#tools.byPath(toolPath(bundleID, slug, version)));
   }
 
   byId(id: string): ToolSummary | undefined {
-    return this.#byId.get(id);
+    return this.#found(this.#tools.byId(id));
   }
 
   byName(name: string): readonly ToolSummary[] {
-    return this.#byName.of(name);
+    return this.#tools.byName(name);
   }
 
   /** The name that other versions of a slug carry. */
   nameOf(bundleID: string, slug: string): string | undefined {
-    return this.#ofBundle.get(bundleID)?.bySlug.of(slug).at(-1)?.name;
+    return this.#found(this.#tools.bySlug(bundleID, slug))?.name;
   }
 
   /** All versions of all tools of one bundle, in no order. */
-  ofBundle(bundleID: string): Iterable<ToolSummary> {
-    return this.#ofBundle.get(bundleID)?.bySlug.values() ?? [];
+  ofBundle(bundleID: string): ToolSummary[] {
+    return Array.from(this.#tools.ofBundle(bundleID), (number) => this.#tools.read(number));
   }
 
   countOf(bundleID: string): number {
-    return this.#ofBundle.get(bundleID)?.count ?? 0;
+    return this.#tools.countOf(bundleID);
   }
 
   /** Tool files in a bundle's folder, damaged ones included. */
@@ -145,18 +142,16 @@ export class StoredRecords {
   }
 
   get toolCount(): number {
-    return this.#byPath.size;
+    return this.#tools.size;
   }
 
-  #drop(summary: ToolSummary, inBulk: boolean): void {
-    this.#byId.delete(summary.id);
-    this.#byName.remove(summary.name, summary);
-    const bundle = this.#ofBundle.get(summary.bundleID);
-    if (bundle) {
-      bundle.bySlug.remove(summary.slug, summary);
-      if (--bundle.count === 0) this.#ofBundle.delete(summary.bundleID);
-    }
-    if (!inBulk) this.ordered.remove(summary);
+  #found(number: number | undefined): ToolSummary | undefined {
+    return number === undefined ? undefined : this.#tools.get(number);
+  }
+
+  #drop(number: number, inBulk: boolean): void {
+    if (!inBulk) this.ordered.remove(number);
+    this.#tools.remove(number);
   }
 }
 
@@ -164,15 +159,14 @@ export function summarise(tool: ToolFile, path: string, stamp: FileStamp): ToolS
   return {
     id: tool.id,
     slug: tool.slug,
-    version: shared(tool.version),
-    bundleID: shared(tool.bundleID),
+    version: tool.version,
+    bundleID: tool.bundleID,
     name: tool.name,
-    type: shared(tool.type),
+    type: tool.type,
     isEnabled: tool.isEnabled,
-    ...(tool.tags?.length && { tags: tool.tags.map(shared) }),
+    ...(tool.tags?.length && { tags: tool.tags }),
     createdAt: tool.createdAt,
-    // Versions never change, so the two are nearly always one text.
-    modifiedAt: tool.modifiedAt === tool.createdAt ? tool.createdAt : tool.modifiedAt,
+    modifiedAt: tool.modifiedAt,
     file: { path, mtimeMs: stamp.mtimeMs, size: stamp.size },
   };
 }

@@ -1,0 +1,120 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { newUuid } from '../schema/index.ts';
+import { toolPath } from './stored-files.ts';
+import { StoredRecords, type Change } from './stored-records.ts';
+import { compareSummaries, type ToolSummary } from './tool-summary.ts';
+
+const bundles = [newUuid(), newUuid(), newUuid()];
+const slugs = ['a', 'list-users', 'größe', 'x'.repeat(64), '日本'];
+const times = ['2026-01-01T00:00:00.000Z', '2026-01-02T00:00:00.000Z'];
+
+const aTool: fc.Arbitrary<ToolSummary> = fc
+  .record({
+    bundleID: fc.constantFrom(...bundles),
+    slug: fc.constantFrom(...slugs),
+    version: fc.constantFrom('v1', 'v2', '10'),
+    id: fc.oneof(fc.uuid(), fc.constantFrom('copied', 'a "quoted" id\n')),
+    name: fc.constantFrom('one', 'two', 'zwölf', ''),
+    isEnabled: fc.boolean(),
+    tags: fc.array(fc.string({ unit: 'grapheme', maxLength: 5 }), { maxLength: 3 }),
+    createdAt: fc.constantFrom(...times),
+    modifiedAt: fc.constantFrom(...times),
+    mtimeMs: fc.double({ min: 1, max: 2e12, noNaN: true }),
+    size: fc.nat(),
+  })
+  .map(({ mtimeMs, size, tags, ...rest }) => ({
+    ...rest,
+    type: 'http' as const,
+    ...(tags.length > 0 && { tags }),
+    file: { path: toolPath(rest.bundleID, rest.slug, rest.version), mtimeMs, size },
+  }));
+
+const aStep = fc.oneof(
+  { weight: 3, arbitrary: aTool.map((tool) => ({ put: tool })) },
+  { weight: 1, arbitrary: aTool.map((tool) => ({ forget: tool.file!.path })) },
+);
+
+test('after any changes the table answers as plain maps would', () => {
+  fc.assert(
+    fc.property(fc.array(aTool, { maxLength: 20 }), fc.array(aStep, { maxLength: 80 }), (loaded, steps) => {
+      const records = new StoredRecords();
+      const model = new Map<string, ToolSummary>();
+      for (const tool of loaded) {
+        records.takeSummary(tool, true);
+        model.set(tool.file!.path, tool);
+      }
+      records.settle();
+      for (const step of steps)
+        if ('put' in step) {
+          records.takeSummary(step.put);
+          model.set(step.put.file!.path, step.put);
+        } else {
+          const gone: Change | undefined = records.forget(step.forget);
+          const expected = model.get(step.forget);
+          assert.deepEqual(gone, expected && { kind: 'tool-gone', summary: expected });
+          model.delete(step.forget);
+        }
+      agree(records, [...model.values()]);
+    }),
+    { numRuns: 300 },
+  );
+});
+
+test('a tool that is switched a hundred thousand times takes no more room than before', () => {
+  const records = new StoredRecords();
+  const tool = fc.sample(aTool, 1)[0]!;
+  records.takeSummary(tool);
+  const before = process.memoryUsage().arrayBuffers;
+  for (let i = 0; i < 100_000; i++) records.takeSummary({ ...tool, isEnabled: i % 2 === 0 });
+  assert.ok(process.memoryUsage().arrayBuffers - before < 4 * 1024 * 1024);
+  assert.equal(records.toolCount, 1);
+  assert.equal(records.byId(tool.id)?.isEnabled, false);
+});
+
+test('each take of a file is told from the one before, even when the file looks the same', () => {
+  const records = new StoredRecords();
+  const tool = fc.sample(aTool, 1)[0]!;
+  const { path } = tool.file!;
+  records.takeSummary(tool);
+  const first = records.stampOf(path);
+  assert.deepEqual(records.stampOf(path), first);
+  records.takeSummary(tool);
+  assert.notDeepEqual(records.stampOf(path), first);
+});
+
+function agree(records: StoredRecords, expected: ToolSummary[]): void {
+  const sorted = expected.toSorted(compareSummaries);
+  const listed = [...records.ordered.after()];
+  assert.deepEqual(keysOf(listed), keysOf(sorted));
+  assert.deepEqual(byPath(listed), byPath(expected));
+  assert.equal(records.toolCount, expected.length);
+  for (const [at, tool] of sorted.entries()) {
+    const { bundleID, slug, version, name, id, file } = tool;
+    assert.deepEqual(records.byKey(bundleID, slug, version), tool);
+    assert.equal(records.byId(id)?.id, id);
+    assert.ok(records.byName(name).some((each) => each.file!.path === file!.path));
+    assert.ok(records.byName(name).every((each) => each.name === name));
+    assert.ok(expected.some((each) => each.bundleID === bundleID && each.slug === slug && each.name === records.nameOf(bundleID, slug)));
+    const { mtimeMs, size } = records.stampOf(file!.path)!;
+    assert.deepEqual({ mtimeMs, size }, { mtimeMs: file!.mtimeMs, size: file!.size });
+    const rest = sorted.slice(at).filter((each) => compareSummaries(each, tool) > 0);
+    // Those of the same key stand in no order among themselves.
+    const after = [...records.ordered.after(tool)].filter((each) => compareSummaries(each, tool) > 0);
+    assert.deepEqual(keysOf(after), keysOf(rest));
+  }
+  for (const bundleID of bundles) {
+    const inside = expected.filter((each) => each.bundleID === bundleID);
+    assert.deepEqual(byPath(records.ofBundle(bundleID)), byPath(inside));
+    assert.equal(records.countOf(bundleID), inside.length);
+    assert.deepEqual(records.pathsOf(bundleID).sort(), inside.map((each) => each.file!.path).sort());
+  }
+  assert.deepEqual(records.bundleFolders(), new Set(expected.map((each) => each.bundleID)));
+  assert.equal(records.byId('none'), undefined);
+  assert.deepEqual(records.byName('none'), []);
+  assert.equal(records.stampOf(`${bundles[0]}/tool-a.v1.json`), undefined);
+}
+
+const byPath = (tools: ToolSummary[]): ToolSummary[] => tools.toSorted((a, b) => (a.file!.path < b.file!.path ? -1 : 1));
+const keysOf = (tools: ToolSummary[]): string[] => tools.map(({ name, createdAt, id }) => `${name} ${createdAt} ${id}`);
