@@ -64,7 +64,7 @@ describe('asks', () => {
 
   test('hand the answer to whoever waits, and record the outcome', async () => {
     const { id } = await ask();
-    const waiting = room.asks.wait(id);
+    const waiting = room.asks.wait(session, id);
     await room.asks.answer(session, id, owner, { outcome: 'result', value: { status: 'sent' } });
     assert.deepEqual(await waiting, { outcome: 'result', value: { status: 'sent' } });
     assert.deepEqual((await events()).at(-1), { ...(await events()).at(-1), type: 'caller_tool_answer', request_id: id, outcome: 'result' });
@@ -90,7 +90,7 @@ describe('asks', () => {
   test('time out at the deadline and not before', async () => {
     const started = performance.now();
     const { id } = await ask({ timeoutMs: 80 });
-    assert.deepEqual(await room.asks.wait(id), { outcome: 'timeout', timeoutMs: 80 });
+    assert.deepEqual(await room.asks.wait(session, id), { outcome: 'timeout', timeoutMs: 80 });
     assert.ok(performance.now() - started >= 79);
     await assert.rejects(room.asks.answer(session, id, owner, { outcome: 'result', value: 1 }), code('ask.closed'));
   });
@@ -99,7 +99,7 @@ describe('asks', () => {
     const leaveOne = room.presence.enter(session, owner.principal);
     const leaveTwo = room.presence.enter(session, owner.principal);
     const { id } = await ask();
-    const waiting = room.asks.wait(id);
+    const waiting = room.asks.wait(session, id);
     leaveOne();
     assert.equal((await room.asks.open(session)).length, 1);
     leaveTwo();
@@ -110,14 +110,14 @@ describe('asks', () => {
     await room.asks.declared(session, owner.principal);
     room.presence.enter(session, owner.principal)();
     const { id } = await ask();
-    assert.deepEqual(await room.asks.wait(id), { outcome: 'disconnected' });
+    assert.deepEqual(await room.asks.wait(session, id), { outcome: 'disconnected' });
   });
 
   test('wait for the deadline when the owner only polls, or declared anew since', async () => {
     room.presence.enter(session, owner.principal)();
     await room.asks.declared(session, owner.principal);
     const { id } = await ask({ timeoutMs: 60 });
-    assert.equal((await room.asks.wait(id)).outcome, 'timeout');
+    assert.equal((await room.asks.wait(session, id)).outcome, 'timeout');
   });
 
   test('do not count observers', async () => {
@@ -127,7 +127,7 @@ describe('asks', () => {
     room.presence.enter(session, 'prn_observer')();
     assert.equal((await room.asks.open(session))[0]!.id, id);
     stay();
-    assert.equal((await room.asks.wait(id)).outcome, 'disconnected');
+    assert.equal((await room.asks.wait(session, id)).outcome, 'disconnected');
   });
 
   test('wait through a disconnect when the caller asked for that', async () => {
@@ -135,7 +135,7 @@ describe('asks', () => {
     const { id } = await ask({ onDisconnect: 'wait' });
     leave();
     await room.asks.answer(session, id, owner, { outcome: 'error', message: 'recipient not found' });
-    assert.deepEqual(await room.asks.wait(id), { outcome: 'error', message: 'recipient not found' });
+    assert.deepEqual(await room.asks.wait(session, id), { outcome: 'error', message: 'recipient not found' });
   });
 
   test('survive a restart and can then be answered once', async () => {
@@ -143,7 +143,7 @@ describe('asks', () => {
     await room.close();
     room = await openRoom();
     await room.asks.adopt(session);
-    const waiting = room.asks.wait(id);
+    const waiting = room.asks.wait(session, id);
     await room.asks.answer(session, id, owner, { outcome: 'result', value: 'late' });
     assert.deepEqual(await waiting, { outcome: 'result', value: 'late' });
   });
@@ -157,7 +157,7 @@ describe('asks', () => {
     const started = performance.now();
     await room.asks.adopt(session);
     const second = await ask();
-    const outcomes = await Promise.all([room.asks.wait(first.id), room.asks.wait(second.id)]);
+    const outcomes = await Promise.all([room.asks.wait(session, first.id), room.asks.wait(session, second.id)]);
     assert.deepEqual(outcomes, [{ outcome: 'disconnected' }, { outcome: 'disconnected' }]);
     assert.ok(performance.now() - started >= 79);
   });
@@ -170,7 +170,7 @@ describe('asks', () => {
     room = await openRoom(50);
     await room.asks.adopt(session);
     room.presence.enter(session, owner.principal);
-    assert.equal((await room.asks.wait(id)).outcome, 'timeout');
+    assert.equal((await room.asks.wait(session, id)).outcome, 'timeout');
   });
 
   test('are found again under the key of the asking side', async () => {
@@ -179,12 +179,12 @@ describe('asks', () => {
     assert.equal((await events()).length, 1);
     await room.asks.answer(session, one.id, owner, { outcome: 'result', value: 1 });
     const again = await ask({ key: 'call-1' });
-    assert.deepEqual(await room.asks.wait(again.id), { outcome: 'result', value: 1 });
+    assert.deepEqual(await room.asks.wait(session, again.id), { outcome: 'result', value: 1 });
   });
 
   test('are answered by a process that did not ask', async () => {
     const { id } = await ask();
-    const waiting = room.asks.wait(id);
+    const waiting = room.asks.wait(session, id);
     const mine = room;
     const other = await openRoom();
     await other.asks.answer(session, id, owner, { outcome: 'result', value: 'from afar' });
@@ -200,12 +200,12 @@ describe('asks', () => {
     await assert.rejects(room.asks.answer(session, id, owner, { outcome: 'choice', choice: 'maybe' }), code('request.invalid'));
     await assert.rejects(room.asks.answer(session, id, owner, { outcome: 'result', value: 1 }), code('ask.not_found'));
     await room.asks.answer(session, id, owner, { outcome: 'choice', choice: 'yes' });
-    assert.deepEqual(await room.asks.wait(id), { outcome: 'choice', choice: 'yes' });
+    assert.deepEqual(await room.asks.wait(session, id), { outcome: 'choice', choice: 'yes' });
   });
 
   test('are all closed in the transaction that ends their session', async () => {
     const { id } = await ask();
-    const waiting = room.asks.wait(id);
+    const waiting = room.asks.wait(session, id);
     await room.log.write((tx) => room.asks.closeAll(tx, session));
     assert.deepEqual(await waiting, { outcome: 'disconnected' });
   });

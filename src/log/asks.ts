@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { fail, newId, type CallerOutcome, type EventBody, type PermissionOption } from '../schema/index.ts';
 import type { AskRow, AskTables } from '../store/index.ts';
 import { askTimers } from './ask-timers.ts';
@@ -46,7 +47,7 @@ export interface Asks {
   /** All permission requests of a session under their keys, open or not: for whoever goes on after a restart. */
   permissions(sessionId: string): Promise<{ id: string; key: string }[]>;
   /** Resolves with the outcome, whoever causes it, also after a restart; an abort closes the ask as an error. */
-  wait(askId: string, signal?: AbortSignal): Promise<AskOutcome>;
+  wait(sessionId: string, askId: string, signal?: AbortSignal): Promise<AskOutcome>;
   /** Closes an open ask of this session; ask.not_found for a stranger, ask.closed when late or second. */
   answer(sessionId: string, askId: string, by: { principal: string; isAdmin: boolean }, outcome: AskOutcome): Promise<void>;
   open(sessionId: string): Promise<Ask[]>;
@@ -72,7 +73,7 @@ const retryMs = 1000;
 export function asks({ log, tables, presence, reconnectGraceMs }: AsksOptions): Asks {
   /** What is open as far as this process knows; rows change only once, when they are closed. */
   const known = new Map<string, AskRow>();
-  const waiters = new Map<string, Set<(outcome: AskOutcome) => void>>();
+  const waiters = new Map<string, { sessionId: string; resolves: ((outcome: AskOutcome) => void)[] }>();
   /** Sessions whose owner had a stream since the last declaration. */
   const seen = new Set<string>();
   /** Until when an owner who was there before our restart counts as present. */
@@ -105,27 +106,28 @@ export function asks({ log, tables, presence, reconnectGraceMs }: AsksOptions): 
       }));
     },
     permissions: (sessionId) => tables.permissions(sessionId),
-    async wait(askId, signal) {
+    async wait(sessionId, askId, signal) {
       const settled = new Promise<AskOutcome>((resolve) => {
-        const set = waiters.get(askId) ?? new Set();
-        waiters.set(askId, set.add(resolve));
+        const waiting = waiters.get(askId) ?? { sessionId, resolves: [] };
+        waiting.resolves.push(resolve);
+        waiters.set(askId, waiting);
       });
       if (!known.has(askId)) {
-        const row = await tables.get(askId);
+        const row = await tables.get(sessionId, askId);
         if (!row) throw fail('ask.not_found', { ref: askId });
         if (row.state !== 'open') settle(askId, outcomeOf(row));
       }
-      const onAbort = (): void => quietly(finish(askId, { outcome: 'error', message: 'the request was cancelled' }));
+      const onAbort = (): void => quietly(finish(sessionId, askId, { outcome: 'error', message: 'the request was cancelled' }));
       if (signal?.aborted) onAbort();
       signal?.addEventListener('abort', onAbort, { once: true });
       return settled.finally(() => signal?.removeEventListener('abort', onAbort));
     },
     async answer(sessionId, askId, by, outcome) {
-      const row = known.get(askId) ?? (await tables.get(askId));
+      const row = known.get(askId) ?? (await tables.get(sessionId, askId));
       const isTheirs = row?.session_id === sessionId && (by.isAdmin || row.owner === by.principal);
       if (!row || !isTheirs || (row.kind === 'permission') !== (outcome.outcome === 'choice')) throw fail('ask.not_found', { ref: askId });
       if (outcome.outcome === 'choice') checkChoice(row, outcome.choice);
-      if (!(await finish(askId, outcome))) throw fail('ask.closed', { ref: askId });
+      if (!(await finish(sessionId, askId, outcome))) throw fail('ask.closed', { ref: askId });
     },
     async open(sessionId) {
       return (await tables.open(sessionId)).map(asAsk);
@@ -149,7 +151,7 @@ export function asks({ log, tables, presence, reconnectGraceMs }: AsksOptions): 
       }
     },
     closeAll(tx, sessionId) {
-      for (const row of tables.openNow(sessionId)) close(tx, row.id, { outcome: 'disconnected' });
+      for (const row of tables.openNow(sessionId)) close(tx, sessionId, row.id, { outcome: 'disconnected' });
     },
     remove(_tx, sessionId) {
       tables.remove(sessionId);
@@ -172,9 +174,9 @@ export function asks({ log, tables, presence, reconnectGraceMs }: AsksOptions): 
     payload: unknown,
     event: (id: string, deadline: string) => EventBody,
   ): Ask {
-    const again = question.key === undefined ? undefined : tables.byKeyNow(question.sessionId, question.key);
+    const id = question.key === undefined ? newId('ask') : idOfKey(question.sessionId, question.key);
+    const again = question.key === undefined ? undefined : tables.getNow(question.sessionId, id);
     if (again) return asAsk(again);
-    const id = newId('ask');
     const deadline = Date.now() + question.timeoutMs;
     const row: AskRow = {
       id, session_id: question.sessionId, kind, owner: question.owner, turn: question.turn, tool: question.tool,
@@ -193,7 +195,7 @@ export function asks({ log, tables, presence, reconnectGraceMs }: AsksOptions): 
   function watchDeadline(row: AskRow): void {
     const expire = (): void => {
       // A full disk must not keep an ask open for ever.
-      finish(row.id, { outcome: 'timeout', timeoutMs: row.timeout_ms }).catch(() => timers.set(row.id, 'deadline', Date.now() + retryMs, expire));
+      finish(row.session_id, row.id, { outcome: 'timeout', timeoutMs: row.timeout_ms }).catch(() => timers.set(row.id, 'deadline', Date.now() + retryMs, expire));
     };
     timers.set(row.id, 'deadline', row.deadline, expire);
   }
@@ -202,9 +204,9 @@ export function asks({ log, tables, presence, reconnectGraceMs }: AsksOptions): 
   async function checkPresence(ask: Ask): Promise<void> {
     if (presence.isPresent(ask.sessionId, ask.owner) || !seen.has(ask.sessionId)) return;
     const grace = graceUntil.get(ask.sessionId) ?? 0;
-    if (grace <= Date.now()) return void (await finish(ask.id, { outcome: 'disconnected' }));
+    if (grace <= Date.now()) return void (await finish(ask.sessionId, ask.id, { outcome: 'disconnected' }));
     timers.set(ask.id, 'grace', grace, () => {
-      if (!presence.isPresent(ask.sessionId, ask.owner)) quietly(finish(ask.id, { outcome: 'disconnected' }));
+      if (!presence.isPresent(ask.sessionId, ask.owner)) quietly(finish(ask.sessionId, ask.id, { outcome: 'disconnected' }));
     });
   }
 
@@ -217,16 +219,16 @@ export function asks({ log, tables, presence, reconnectGraceMs }: AsksOptions): 
   async function disconnect(sessionId: string, principal: string): Promise<void> {
     for (const row of await tables.open(sessionId))
       if (row.owner === principal && row.on_disconnect === 'fail' && row.kind === 'caller_tool' && !presence.isPresent(sessionId, principal))
-        await finish(row.id, { outcome: 'disconnected' });
+        await finish(sessionId, row.id, { outcome: 'disconnected' });
   }
 
-  async function finish(askId: string, outcome: AskOutcome): Promise<boolean> {
-    return log.write((tx) => close(tx, askId, outcome));
+  async function finish(sessionId: string, askId: string, outcome: AskOutcome): Promise<boolean> {
+    return log.write((tx) => close(tx, sessionId, askId, outcome));
   }
 
-  function close(tx: LogTransaction, askId: string, outcome: AskOutcome): boolean {
-    const row = known.get(askId) ?? tables.getNow(askId);
-    if (!row || !tables.close(askId, outcome.outcome, JSON.stringify(outcome))) return false;
+  function close(tx: LogTransaction, sessionId: string, askId: string, outcome: AskOutcome): boolean {
+    const row = known.get(askId) ?? tables.getNow(sessionId, askId);
+    if (!row || !tables.close(sessionId, askId, outcome.outcome, JSON.stringify(outcome))) return false;
     tx.append(row.session_id, row.turn, closingEvent(row, outcome));
     tx.afterCommit(() => {
       timers.forget(askId);
@@ -237,17 +239,24 @@ export function asks({ log, tables, presence, reconnectGraceMs }: AsksOptions): 
 
   function settle(askId: string, outcome: AskOutcome): void {
     known.delete(askId);
-    const set = waiters.get(askId);
+    const waiting = waiters.get(askId);
     waiters.delete(askId);
-    for (const resolve of set ?? []) resolve(outcome);
+    for (const resolve of waiting?.resolves ?? []) resolve(outcome);
   }
 
   async function lookForAnswers(): Promise<void> {
-    for (const askId of new Set([...known.keys(), ...waiters.keys()])) {
-      const row = await tables.get(askId);
+    const sessionOf = new Map([...known].map(([askId, row]) => [askId, row.session_id]));
+    for (const [askId, { sessionId }] of waiters) sessionOf.set(askId, sessionId);
+    for (const [askId, sessionId] of sessionOf) {
+      const row = await tables.get(sessionId, askId);
       if (row?.state !== 'open') settle(askId, row ? outcomeOf(row) : { outcome: 'disconnected' });
     }
   }
+}
+
+/** The asking side's name for a request is the same when it asks again, and so is the ask. */
+function idOfKey(sessionId: string, key: string): string {
+  return `ask_${hash('sha256', `${sessionId} ${key}`).slice(0, 32)}`;
 }
 
 /** What cannot be stored because the server stops is still open for whoever takes over. */

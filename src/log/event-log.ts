@@ -191,7 +191,7 @@ export function eventLog({ db, events, redact = (value) => value, redactPieces, 
       return made;
     });
     for (const each of after) each();
-    for (const [sessionId, runs] of appended) feeds.get(sessionId)?.push(runs.finish());
+    for (const [sessionId, runs] of appended) feeds.get(sessionId)?.push(runs.finish(), runs.isRecord);
     for (const sessionId of removed) feeds.get(sessionId)?.remove();
     return value;
   }
@@ -211,9 +211,13 @@ export function eventLog({ db, events, redact = (value) => value, redactPieces, 
   }
 }
 
+const records = new Set<string>(['caller_tool_answer', 'permission_answer'] satisfies EventBody['type'][]);
+
 /** The frames that one transaction adds to a log. */
 class RunsInTheMaking {
   newest: number;
+  /** Holds nothing but what its readers did themselves. */
+  isRecord = true;
   #first: number;
   #text = '';
   readonly #runs: EventRun[] = [];
@@ -224,6 +228,7 @@ class RunsInTheMaking {
   }
 
   add(type: string, tail: string): number {
+    this.isRecord &&= records.has(type);
     this.#text += frameOf(++this.newest, type, tail);
     if (this.#text.length >= maxRunLength) this.#cut();
     return this.newest;

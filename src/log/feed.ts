@@ -6,6 +6,7 @@ const maxTailBytes = 8 * 1024 * 1024;
 const batchBytes = 256 * 1024;
 const maxKeptBatches = 32;
 const maxWaitingDeltas = 256;
+const recordWaitsMs = 5;
 
 /** Several events in a row, ready to be sent, shared by every stream that stands at the same place. */
 export class Batch {
@@ -54,9 +55,13 @@ export class Feed {
   newest = -1;
   isRemoved = false;
   #isWaking = false;
+  #waking: NodeJS.Timeout | undefined;
 
-  /** Takes events that are committed. A hole before them empties the tail, so that readers go to the table. */
-  push(runs: readonly EventRun[]): void {
+  /**
+   * Takes events that are committed. A hole before them empties the tail, so that readers go to the table. What is
+   * only the record of something that its readers did themselves may wait a moment, to travel with what comes next.
+   */
+  push(runs: readonly EventRun[], isRecord = false): void {
     for (const run of runs) {
       if (run.last <= this.newest) continue;
       if (run.first !== this.newest + 1) this.#forget();
@@ -65,7 +70,8 @@ export class Feed {
       this.newest = run.last;
     }
     this.#trim();
-    this.#wakeSoon();
+    if (isRecord) this.#waking ??= setTimeout(() => this.wakeAll(), recordWaitsMs).unref();
+    else this.#wakeSoon();
   }
 
   /** Another process wrote up to here. */
@@ -129,6 +135,8 @@ export class Feed {
   }
 
   wakeAll(): void {
+    clearTimeout(this.#waking);
+    this.#waking = undefined;
     for (const reader of this.readers) reader.wake();
   }
 

@@ -248,7 +248,7 @@ export class Runner {
   }
 
   async #awaitPermission(askId: string, key: string): Promise<void> {
-    const outcome = await this.#ports.asks.wait(askId).catch(() => undefined);
+    const outcome = await this.#ports.asks.wait(this.sessionId, askId).catch(() => undefined);
     if (!outcome) return;
     const choice = outcome.outcome === 'choice' ? outcome.choice : null;
     await this.#serial(async () => {

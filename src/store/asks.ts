@@ -30,44 +30,44 @@ const steps = [
    CREATE INDEX asks_session ON asks (session_id, state);
    CREATE INDEX asks_open ON asks (deadline) WHERE state = 'open';
    CREATE TABLE callers_seen (session_id TEXT PRIMARY KEY) STRICT;`,
-  // Every page that a commit touches is waited for by an agent: one tree for the rows, one index beside their keys.
-  `CREATE TABLE asks_kept (id TEXT PRIMARY KEY, session_id TEXT NOT NULL, kind TEXT NOT NULL, owner TEXT NOT NULL,
+  // Every page that a commit touches is waited for by an agent: one tree, in which the few open ones lie together.
+  `CREATE TABLE asks_kept (session_id TEXT NOT NULL, is_closed INTEGER NOT NULL, id TEXT NOT NULL, kind TEXT NOT NULL, owner TEXT NOT NULL,
      turn INTEGER NOT NULL, tool TEXT NOT NULL, payload TEXT NOT NULL, deadline INTEGER NOT NULL, on_disconnect TEXT NOT NULL,
-     ask_key TEXT, event_index INTEGER NOT NULL, state TEXT NOT NULL, answer TEXT, timeout_ms INTEGER NOT NULL) STRICT, WITHOUT ROWID;
-   INSERT INTO asks_kept SELECT * FROM asks;
+     ask_key TEXT, event_index INTEGER NOT NULL, state TEXT NOT NULL, answer TEXT, timeout_ms INTEGER NOT NULL,
+     PRIMARY KEY (session_id, is_closed, id)) STRICT, WITHOUT ROWID;
+   INSERT INTO asks_kept SELECT session_id, state != 'open', id, kind, owner, turn, tool, payload, deadline, on_disconnect, ask_key,
+     event_index, state, answer, timeout_ms FROM asks;
    DROP TABLE asks;
-   ALTER TABLE asks_kept RENAME TO asks;
-   CREATE UNIQUE INDEX asks_key ON asks (session_id, ask_key);
-   CREATE INDEX asks_open ON asks (session_id) WHERE state = 'open';`,
+   ALTER TABLE asks_kept RENAME TO asks;`,
 ];
 
 /** Rows of asks, and which sessions had a caller's stream since their last declaration. */
 export interface AskTables {
-  get(id: string): Promise<AskRow | undefined>;
+  get(sessionId: string, id: string): Promise<AskRow | undefined>;
   open(sessionId: string): Promise<AskRow[]>;
   /** Permission requests that have a key. */
   permissions(sessionId: string): Promise<{ id: string; key: string }[]>;
   wasSeen(sessionId: string): Promise<boolean>;
   /** The rest only inside a Writer. */
-  byKeyNow(sessionId: string, key: string): AskRow | undefined;
   openNow(sessionId: string): AskRow[];
   insert(row: AskRow): void;
-  getNow(id: string): AskRow | undefined;
+  getNow(sessionId: string, id: string): AskRow | undefined;
   /** True when it was open and is closed now; false when someone was faster. */
-  close(id: string, state: string, answer: string | null): boolean;
+  close(sessionId: string, id: string, state: string, answer: string | null): boolean;
   markSeen(sessionId: string, isSeen: boolean): void;
   remove(sessionId: string): void;
 }
 
 export async function openAsks(db: Database): Promise<AskTables> {
   await db.migrate('asks', steps);
-  const getNow = (id: string): AskRow | undefined => db.get<AskRow>('SELECT * FROM asks WHERE id = ?', id);
+  const getNow = (sessionId: string, id: string): AskRow | undefined =>
+    db.get<AskRow>('SELECT * FROM asks WHERE session_id = ? AND is_closed IN (0, 1) AND id = ?', sessionId, id);
   const openNow = (sessionId: string): AskRow[] =>
-    db.all<AskRow>("SELECT * FROM asks WHERE session_id = ? AND state = 'open' ORDER BY event_index", sessionId);
+    db.all<AskRow>('SELECT * FROM asks WHERE session_id = ? AND is_closed = 0 ORDER BY event_index', sessionId);
   return {
     getNow,
-    async get(id) {
-      return getNow(id);
+    async get(sessionId, id) {
+      return getNow(sessionId, id);
     },
     async open(sessionId) {
       return openNow(sessionId);
@@ -81,19 +81,18 @@ export async function openAsks(db: Database): Promise<AskTables> {
     async wasSeen(sessionId) {
       return db.get('SELECT 1 FROM callers_seen WHERE session_id = ?', sessionId) !== undefined;
     },
-    byKeyNow(sessionId, key) {
-      return db.get<AskRow>('SELECT * FROM asks WHERE session_id = ? AND ask_key = ?', sessionId, key);
-    },
     openNow,
     insert(row) {
       db.run(
-        'INSERT INTO asks VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
-        row.id, row.session_id, row.kind, row.owner, row.turn, row.tool, row.payload, row.deadline,
+        'INSERT INTO asks VALUES (?, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
+        row.session_id, row.id, row.kind, row.owner, row.turn, row.tool, row.payload, row.deadline,
         row.on_disconnect, row.ask_key, row.event_index, row.state, row.answer, row.timeout_ms,
       );
     },
-    close(id, state, answer) {
-      return db.run("UPDATE asks SET state = ?, answer = ? WHERE id = ? AND state = 'open'", state, answer, id) === 1;
+    close(sessionId, id, state, answer) {
+      return (
+        db.run('UPDATE asks SET is_closed = 1, state = ?, answer = ? WHERE session_id = ? AND is_closed = 0 AND id = ?', state, answer, sessionId, id) === 1
+      );
     },
     markSeen(sessionId, isSeen) {
       if (isSeen) db.run('INSERT OR IGNORE INTO callers_seen VALUES (?)', sessionId);

@@ -39,7 +39,7 @@ export function relayDoor({ gate, tokens, sessions, asks, workspaceOf, reconnect
         // The call's own id makes a question that is sent again the same question.
         const question = { sessionId, owner, turn, tool, timeoutMs, onDisconnect, arguments: args };
         const ask = await asks.askCaller(key === undefined ? question : { ...question, key });
-        return asks.wait(ask.id, signal);
+        return asks.wait(sessionId, ask.id, signal);
       });
     },
   });
