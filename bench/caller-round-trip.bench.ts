@@ -25,14 +25,11 @@ export async function bench(): Promise<Row[]> {
     const ours = agentSide([await bundledProgram('client'), '--socket', session.socket], closers);
     await ours.ask('initialize', { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'bench', version: '1' } });
     await ours.ask('tools/list', {});
-    const post = callTool(server);
     await caller(`${server.url}/sessions/${session.id}/events`, server.token, closers, (request_id) =>
-      post('caller_tool_response', { session_id: session.id, request_id, result: 'done' }),
+      post(`${server.url}/call/caller_tool_response`, server.token, { args: { session_id: session.id, request_id, result: 'done' } }),
     );
     const theirs = agentSide([join(import.meta.dirname, 'bare-relay.ts'), 'client', join(folder, 's')], closers);
-    await caller(`${bare.ready.url}/`, '', closers, async (request_id) => {
-      await fetch(`${bare.ready.url}/`, { method: 'POST', body: JSON.stringify({ request_id, result: 'done' }) });
-    });
+    await caller(`${bare.ready.url}/`, '', closers, (request_id) => post(`${bare.ready.url}/`, 'none', { request_id, result: 'done' }));
     const timed = (ask: () => Promise<unknown>) => async (): Promise<number> => {
       const taken: number[] = [];
       for (let i = 0; i < calls; i++) {
@@ -63,12 +60,12 @@ export async function bench(): Promise<Row[]> {
 async function crowd(server: TestServer, closers: (() => void)[]): Promise<Row[]> {
   const sessions = [];
   for (let i = 1; i <= 100; i++) sessions.push(await lendingSession(server, i));
-  const post = callTool(server);
+  const call = callTool(server);
   let answered = 0;
   await Promise.all(
     sessions.map(async ({ id, socket }) => {
       await caller(`${server.url}/sessions/${id}/events`, server.token, closers, (request_id) =>
-        post('caller_tool_response', { session_id: id, request_id, result: 'done' }),
+        call('caller_tool_response', { session_id: id, request_id, result: 'done' }),
       );
       const relay = jsonLines(connectSocket(socket), closers);
       await Promise.all(Array.from({ length: 10 }, async () => {
@@ -106,6 +103,13 @@ const callTool = (server: TestServer) => async (name: string, args: object): Pro
   if (!answer.ok) throw new Error(`${name}: ${JSON.stringify(answer)}`);
   return answer.value;
 };
+
+/** The caller's answer, the same way to both sides. */
+async function post(url: string, token: string, body: object): Promise<void> {
+  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
+  const response = await fetch(url, { method: 'POST', headers, body: JSON.stringify(body) });
+  await response.text();
+}
 
 /** A session of a project of its own with one lent tool, its first turn over. */
 async function lendingSession(server: TestServer, number: number): Promise<{ id: string; socket: string }> {
