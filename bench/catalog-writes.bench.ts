@@ -4,11 +4,14 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { startTestServer, type TestServer } from '../test/support/running-server.ts';
+import { Line, requestBytes } from './load.ts';
 import { interleave, type Row } from './measure.ts';
 
 export const about =
-  'PUT of tools by 1, 4 and 16 writers through two server processes on one home, against plain write + fsync + rename';
+  'PUT of tools by 1, 4 and 16 writers through two server processes on one home, against plain write + fsync + rename ' +
+  'of as many bytes by as many writers in as many processes; the plain side syncs no folder, ours does';
 
 const processes = 2;
 const total = 320;
@@ -25,9 +28,12 @@ export async function bench(): Promise<Row[]> {
     const made = await servers[0]!.fetch(`/tools/bundles/${bundleID}`, { method: 'PUT', json: bundle });
     if (made.status !== 201) throw new Error(await made.text());
     await ready(servers[1]!, bundleID);
+    const acknowledged = new Set<string>();
     for (const writers of [1, 4, 16]) {
+      // Both sides start warm: a server is not new at every write.
+      await ourWrites(servers, bundleID, writers, acknowledged);
       const taken = await interleave(5, {
-        ours: () => ourWrites(servers, bundleID, writers),
+        ours: () => ourWrites(servers, bundleID, writers, acknowledged),
         other: () => plainWrites(scratch, writers),
       });
       rows.push({
@@ -38,6 +44,14 @@ export async function bench(): Promise<Row[]> {
         goal: { of: 'ratio', atLeast: 0.5 },
       });
     }
+    await kill(servers, bundleID, acknowledged);
+    // The one that is left sees what the other wrote a moment later.
+    await sleep(2000);
+    const { lost, doubled } = await missing(servers[0]!, bundleID, acknowledged);
+    const none = { of: 'value', atMost: 0 } as const;
+    const what = `of ${acknowledged.size} acknowledged, a server killed in the middle`;
+    rows.push({ what: `lost ${what}`, unit: 'tools', ours: [lost], goal: none });
+    rows.push({ what: `there twice ${what}`, unit: 'tools', ours: [doubled], goal: none });
   } finally {
     await Promise.all(servers.map((server) => server.stop()));
     await rm(scratch, { recursive: true, force: true });
@@ -62,22 +76,85 @@ const tool = {
   argSchema: { type: 'object', properties: { text: { type: 'string' } } },
 };
 
-async function ourWrites(servers: TestServer[], bundleID: string, writers: number): Promise<number> {
-  const startedAt = performance.now();
-  await Promise.all(
-    Array.from({ length: writers }, async (_, writer) => {
-      const server = servers[writer % servers.length]!;
-      for (let n = 0; n < total / writers; n++) {
-        const answer = await server.fetch(`/tools/bundles/${bundleID}/tools/${randomUUIDv7()}/version/v1`, {
-          method: 'PUT',
-          json: tool,
-        });
-        if (answer.status !== 201) throw new Error(await answer.text());
-        await answer.arrayBuffer();
-      }
+async function ourWrites(
+  servers: TestServer[],
+  bundleID: string,
+  writers: number,
+  acknowledged: Set<string>,
+): Promise<number> {
+  const lines = await Promise.all(
+    Array.from({ length: writers }, (_, writer) => {
+      const { hostname, port } = new URL(servers[writer % servers.length]!.url);
+      return Line.open(hostname, Number(port));
     }),
   );
-  return total / ((performance.now() - startedAt) / 1000);
+  const startedAt = performance.now();
+  await Promise.all(
+    lines.map(async (line, writer) => {
+      for (let n = 0; n < total / writers; n++)
+        await put(line, servers[writer % servers.length]!, bundleID, acknowledged);
+    }),
+  );
+  const seconds = (performance.now() - startedAt) / 1000;
+  for (const line of lines) line.close();
+  return total / seconds;
+}
+
+async function put(line: Line, server: TestServer, bundleID: string, acknowledged: Set<string>): Promise<void> {
+  const slug = randomUUIDv7();
+  const { status, body } = await line.ask(
+    requestBytes({
+      url: server.url,
+      method: 'PUT',
+      path: `/tools/bundles/${bundleID}/tools/${slug}/version/v1`,
+      headers: { authorization: `Bearer ${server.token}` },
+      body: tool,
+    }),
+  );
+  if (status !== 201) throw new Error(body);
+  acknowledged.add(slug);
+}
+
+/** Ends the first server by force while four writers write through each; whoever wrote through it stops. */
+async function kill(servers: TestServer[], bundleID: string, acknowledged: Set<string>): Promise<void> {
+  const killed = servers[0]!;
+  let isOver = false;
+  const enough = acknowledged.size + total / 2;
+  const writing = Array.from({ length: 8 }, async (_, writer) => {
+    const server = servers[writer % servers.length]!;
+    const { hostname, port } = new URL(server.url);
+    const line = await Line.open(hostname, Number(port));
+    try {
+      while (!isOver) await put(line, server, bundleID, acknowledged);
+    } catch (error) {
+      if (server !== killed) throw error;
+    } finally {
+      line.close();
+    }
+  });
+  while (acknowledged.size < enough) await sleep(1);
+  await killed.kill();
+  servers.shift();
+  isOver = true;
+  await Promise.all(writing);
+}
+
+async function missing(
+  server: TestServer,
+  bundleID: string,
+  acknowledged: Set<string>,
+): Promise<{ lost: number; doubled: number }> {
+  const found: string[] = [];
+  let pageToken: string | undefined;
+  do {
+    const next = pageToken === undefined ? '' : `&pageToken=${encodeURIComponent(pageToken)}`;
+    const answer = await server.fetch(`/tools/tools?recommendedPageSize=256&bundleIDs=${bundleID}${next}`);
+    const page = (await answer.json()) as { tools: { slug: string }[]; nextPageToken?: string };
+    found.push(...page.tools.map(({ slug }) => slug));
+    pageToken = page.nextPageToken;
+  } while (pageToken !== undefined);
+  const there = new Set(found);
+  return { lost: [...acknowledged].filter((slug) => !there.has(slug)).length, doubled: found.length - there.size };
 }
 
 /** As many bytes and writers, spread over as many processes. */

@@ -52,7 +52,7 @@ export async function load(options: Load): Promise<LoadResult> {
   };
 }
 
-function requestBytes({ url, method = 'POST', path, headers = {}, body }: Load): Buffer {
+export function requestBytes({ url, method = 'POST', path, headers = {}, body }: Omit<Load, 'inFlight' | 'requests'>): Buffer {
   const text = body === undefined ? '' : JSON.stringify(body);
   const all: Record<string, string> = { host: new URL(url).host, ...headers };
   if (body !== undefined)
@@ -62,7 +62,7 @@ function requestBytes({ url, method = 'POST', path, headers = {}, body }: Load):
 }
 
 /** One kept-alive connection with one request at a time. */
-class Line {
+export class Line {
   readonly #socket: Socket;
   #rest: Buffer = Buffer.alloc(0);
   #done: ((answer: { status: number; body: string }) => void) | undefined;
