@@ -61,17 +61,17 @@ export class StdioPipe implements Transport {
 
   send(message: JSONRPCMessage): Promise<void> {
     if (!this.#child?.stdin.writable) return Promise.reject(new Error('the process has ended'));
-    // Calls of the same turn share one write.
-    if (this.#out === '') queueMicrotask(() => this.#flush());
+    // Calls that arrive in the same turn of the event loop share one write: every write wakes the other process.
+    if (this.#out === '') setImmediate(this.#flush);
     this.#out += JSON.stringify(message) + '\n';
     return Promise.resolve();
   }
 
-  #flush(): void {
+  readonly #flush = (): void => {
     const text = this.#out;
     this.#out = '';
-    if (this.#child?.stdin.writable) this.#child.stdin.write(text);
-  }
+    if (text !== '' && this.#child?.stdin.writable) this.#child.stdin.write(text);
+  };
 
   #read(text: string): void {
     const lines = (this.#partial === '' ? text : this.#partial + text).split('\n');
@@ -116,6 +116,7 @@ export class StdioPipe implements Transport {
     const child = this.#child;
     if (!child || this.#isClosing) return this.#exited;
     this.#isClosing = true;
+    this.#flush();
     child.stdin.end();
     child.stdout.resume();
     for (const [signal, graceMs] of [
