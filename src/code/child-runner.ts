@@ -1,5 +1,6 @@
+import { isSameCall } from './certain-calls.ts';
 import type { Complete, Exception, NameLookup, Native, Parsed, Print, Snapshot } from './monty.ts';
-import { nothing, type FromChild, type ToChild } from './protocol.ts';
+import { nothing, type AheadCall, type FromChild, type ToChild } from './protocol.ts';
 import { shapeOf } from './shape.ts';
 import { fromJson, keywordsToJson, toJson, toPythonJson, ValueProblem } from './values.ts';
 
@@ -39,8 +40,12 @@ export function programRunner(native: Native): (message: ToChild, tail: Buffer) 
     printLeft = message.maxPrintBytes;
     printedTooMuch = false;
     try {
-      const state = message.op === 'start' ? start(message) : resume(message, tail);
-      return report(settleNames(state, message.packs, message.bare), message.inlineBytes);
+      let state = settleNames(message.op === 'start' ? start(message) : resume(message, tail), message);
+      for (const call of (message.op === 'resume' && message.ahead) || []) {
+        if (!(state instanceof native.MontySnapshot) || !isSameCall(asked(state), call)) break;
+        state = settleNames(answered(state, call), message);
+      }
+      return report(state, message.inlineBytes);
     } catch (error) {
       waiting = undefined;
       const type = error instanceof ValueProblem ? 'ValueError' : 'RuntimeError';
@@ -75,12 +80,19 @@ export function programRunner(native: Native): (message: ToChild, tail: Buffer) 
   function resume(message: Extract<ToChild, { op: 'resume' }>, tail: Buffer): unknown {
     const snapshot = tail.length > 0 ? native.MontySnapshot.load(tail, { printCallback: print }) : waiting!;
     waiting = undefined;
-    if (message.error) return snapshot.resume({ exception: message.error });
-    return snapshot.resume({ returnValue: fromJson(message.value ?? 'null') });
+    return answered(snapshot, message);
+  }
+
+  function answered(snapshot: Snapshot, { value, error }: Pick<AheadCall, 'value' | 'error'>): unknown {
+    if (error) return snapshot.resume({ exception: error });
+    return snapshot.resume({ returnValue: fromJson(value ?? 'null') });
   }
 
   /** Answers what names mean until something else happens. */
-  function settleNames(state: unknown, packs: readonly string[], bare: readonly string[]): unknown {
+  function settleNames(
+    state: unknown,
+    { packs, bare }: { packs: readonly string[]; bare: readonly string[] },
+  ): unknown {
     while (state instanceof native.MontyNameLookup) {
       const lookup = state as NameLookup;
       const name = lookup.variableName;
@@ -101,7 +113,7 @@ export function programRunner(native: Native): (message: ToChild, tail: Buffer) 
     return { head: failed(state as Exception) };
   }
 
-  function asked(state: Snapshot): FromChild {
+  function asked(state: Snapshot): Extract<FromChild, { op: 'call' }> {
     const args = state.args;
     const pack = packOf(args[0]);
     return {

@@ -1,3 +1,4 @@
+import { certainCalls, type MadeCall } from './certain-calls.ts';
 import { programShape, type ProgramShape } from './program-shape.ts';
 import { nothing, type TraceFrame } from './protocol.ts';
 import { expandSnippets, type Snippets } from './snippets.ts';
@@ -10,6 +11,8 @@ export interface Prepared {
   /** What the interpreter runs. */
   code: string;
   shape: ProgramShape;
+  /** What it is certain to call once it makes the first of these calls. */
+  certain: readonly MadeCall[];
   /** Lines of the interpreter as lines of `source`. */
   ownLines(frames: readonly TraceFrame[]): TraceFrame[];
 }
@@ -33,6 +36,7 @@ export function prepare(text: string, snippets: Snippets): Prepared {
     source,
     code: front + expanded.code + end,
     shape,
+    certain: certainCalls(shape),
     ownLines: (frames) =>
       frames.map((frame) => {
         const line = Math.min(lastLine, Math.max(1, frame.line - (front === '' ? 0 : 1)));

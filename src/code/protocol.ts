@@ -1,3 +1,4 @@
+import type { MadeCall } from './certain-calls.ts';
 import type { Limits } from './monty.ts';
 
 /** What the engine tells its child. Values travel as JSON text that only their reader parses. */
@@ -19,6 +20,8 @@ export type ToChild =
       bare: string[];
       value?: string;
       error?: { type: string; message: string };
+      /** Answers of the calls that come next: where the program makes them, it goes on without asking. */
+      ahead?: AheadCall[];
       maxPrintBytes: number;
       inlineBytes: number;
     }
@@ -27,11 +30,17 @@ export type ToChild =
   /** Asks for the snapshot of the waiting program, which frees the child. */
   | { op: 'park' };
 
+/** A call that was made before the program asked for it, with its answer. */
+export interface AheadCall extends MadeCall {
+  value?: string;
+  error?: { type: string; message: string };
+}
+
 /** What the child answers; `out` is what was printed since the last message. */
 export type FromChild =
   /** Said once: the interpreter is loaded. */
   | { op: 'ready' }
-  | { op: 'call'; out: string; pack?: string; name: string; args: string; kwargs: string }
+  | ({ op: 'call'; out: string } & MadeCall)
   | { op: 'parked' }
   /** A value above `inlineBytes` comes as readable text in the tail instead, with a word on its `shape`. */
   | { op: 'done'; out: string; isNothing: boolean; json: string; shape?: string }

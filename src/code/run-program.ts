@@ -1,4 +1,5 @@
 import { bindArguments } from './bind-arguments.ts';
+import { isSameCall, type MadeCall } from './certain-calls.ts';
 import { ChildKilled, type Child } from './child-process.ts';
 import type { ChildPool } from './child-pool.ts';
 import type { EngineLimits, ProgramOutcome, ProgramRequest, WorldNames } from './engine.ts';
@@ -7,7 +8,7 @@ import type { Frame } from './frames.ts';
 import { parallelItems } from './parallel.ts';
 import type { Prepared } from './prepare.ts';
 import { programError } from './program-error.ts';
-import type { FromChild, ToChild } from './protocol.ts';
+import type { AheadCall, FromChild, ToChild } from './protocol.ts';
 import { resolveFunction, resolveWritten, type Resolved } from './resolve-name.ts';
 import type { Answer } from './world.ts';
 
@@ -15,6 +16,8 @@ const maxPrintBytes = 4 * 1024 * 1024;
 /** A call that is answered within this time is worth keeping the child for: a snapshot costs more. */
 const quickMs = 5;
 const parallelAtOnce = 16;
+/** Answers that are fetched before the program has taken in the first of them. */
+const mostAheadLength = 1024 * 1024;
 
 /** Ends the program itself: no `except` in it can catch this. */
 class ProgramEnd extends Error {
@@ -36,7 +39,7 @@ export async function runProgram(
   request.signal?.throwIfAborted();
   const program = new RunningProgram(pool, request, names, limits);
   try {
-    const { head, tail } = await program.run(prepared.code);
+    const { head, tail } = await program.run(prepared);
     if (head.op === 'done') {
       const { format } = prepared.shape;
       return {
@@ -125,7 +128,8 @@ class RunningProgram {
     request.signal?.addEventListener('abort', this.#onAbort, { once: true });
   }
 
-  async run(code: string): Promise<Frame<Final>> {
+  async run({ code, certain }: Pick<Prepared, 'code' | 'certain'>): Promise<Frame<Final>> {
+    let following = certain.some(({ pack }) => this.#isInput(pack!)) ? [] : certain;
     const { timeoutMs, maxMemoryMb, maxRecursion = 200 } = this.#limits;
     const inlineBytes = this.#request.inlineBytes ?? ((): number => Number.MAX_SAFE_INTEGER);
     const inputs =
@@ -155,16 +159,19 @@ class RunningProgram {
       if (head.op === 'parked' || head.op === 'ready') throw new Error('the child answered something else');
       this.#print(head.out);
       if (head.op !== 'call') return { head, tail };
-      const answering = this.#answer(head);
-      let answer = await soon(answering, this.#pool.hasWaiting ? 0 : quickMs);
-      if (answer === undefined) {
+      const answering = this.#answers(head, following);
+      following = [];
+      let answers = await soon(answering, this.#pool.hasWaiting ? 0 : quickMs);
+      if (answers === undefined) {
         snapshot = await this.#park(this.#child);
-        answer = await this.#orStopped(answering);
+        answers = await this.#orStopped(answering);
       }
+      const [answer, ...ahead] = answers;
       message = {
         op: 'resume',
         ...this.#lookup(),
-        ...answerFields(answer),
+        ...answer,
+        ...(ahead.length > 0 ? { ahead } : {}),
         maxPrintBytes: maxPrintBytes - this.#printedBytes,
         inlineBytes: inlineBytes(),
       };
@@ -212,11 +219,33 @@ class RunningProgram {
     this.#printedBytes += text.length;
   }
 
-  async #answer(head: Extract<FromChild, { op: 'call' }>): Promise<Answer> {
-    const args = JSON.parse(head.args) as unknown[];
-    const keywords = Object.entries(JSON.parse(head.kwargs) as Record<string, unknown>);
-    if (head.pack === undefined && head.name === 'parallel') return this.#parallel(args, keywords);
-    return this.#call(await resolveFunction(this.#request.world, head.pack, head.name), args, keywords);
+  #isInput(name: string): boolean {
+    return this.#request.inputs !== undefined && Object.hasOwn(this.#request.inputs, name);
+  }
+
+  /**
+   * The answer of the call that the program waits for; after it, as long as nothing fails and nothing is changed, those
+   * of the calls that follow for certain, which spares a way to the child and back for each.
+   */
+  async #answers(asked: MadeCall, certain: readonly MadeCall[]): Promise<[AnswerFields, ...AheadCall[]]> {
+    const { world } = this.#request;
+    const { args, keywords } = argumentsOf(asked);
+    if (asked.pack === undefined && asked.name === 'parallel')
+      return [answerFields(await this.#parallel(args, keywords))];
+    let last = answerFields(await this.#call(await resolveFunction(world, asked.pack, asked.name), args, keywords));
+    const answers: [AnswerFields, ...AheadCall[]] = [last];
+    if (certain.length === 0 || !isSameCall(asked, certain[0]!)) return answers;
+    let length = last.value?.length ?? 0;
+    for (const call of certain.slice(1)) {
+      if (last.error || length > mostAheadLength || this.#stop.signal.aborted) break;
+      const resolved = await resolveFunction(world, call.pack, call.name);
+      if ('error' in resolved || !(await world.isReadOnly?.(resolved.target))) break;
+      const given = argumentsOf(call);
+      last = answerFields(await this.#call(resolved, given.args, given.keywords));
+      length += last.value?.length ?? 0;
+      answers.push({ ...call, ...last });
+    }
+    return answers;
   }
 
   async #call(resolved: Resolved, args: readonly unknown[], keywords: readonly [string, unknown][]): Promise<Answer> {
@@ -294,9 +323,19 @@ const known = new Set(
   ),
 );
 
-function answerFields(answer: Answer): { value: string } | { error: { type: string; message: string } } {
+interface AnswerFields {
+  value?: string;
+  error?: { type: string; message: string };
+}
+
+function answerFields(answer: Answer): AnswerFields {
   if (!('error' in answer)) return { value: jsonText(answer.value) };
   return {
     error: { type: known.has(answer.error.type) ? answer.error.type : 'RuntimeError', message: answer.error.message },
   };
+}
+
+function argumentsOf({ args, kwargs }: MadeCall): { args: unknown[]; keywords: [string, unknown][] } {
+  const keywords = Object.entries(JSON.parse(kwargs) as Record<string, unknown>);
+  return { args: JSON.parse(args) as unknown[], keywords };
 }

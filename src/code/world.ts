@@ -35,6 +35,8 @@ export interface World {
   /** Other names of functions or packs: `ws` for `brave.web_search`. */
   aliases?: Record<string, string>;
   snippets?: Snippets;
+  /** True when a call changes nothing, so that it may be made before the program has taken in the answer of the one before. */
+  isReadOnly?(target: Target): Awaitable<boolean>;
   /** Calls a function with arguments by their full names. Rejections end the program; errors it may catch are answers. */
   call(target: Target, args: Record<string, unknown>, signal: AbortSignal): Promise<Answer>;
 }

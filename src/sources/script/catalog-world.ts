@@ -41,6 +41,9 @@ export function catalogWorld(deps: WorldDeps, call: Call, budget: Budget, notes:
     bare: (name) => (name === 'run' ? runInfo : undefined),
     aliases,
     snippets,
+    async isReadOnly({ pack, name }) {
+      return pack !== undefined && (await toolOf(deps.directory, actor, pack, name))?.level === 'read';
+    },
     async call(target, args, signal) {
       const view =
         target.pack === undefined ? undefined : await toolOf(deps.directory, actor, target.pack, target.name);

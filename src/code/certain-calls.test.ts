@@ -1,0 +1,99 @@
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import fc from 'fast-check';
+import { certainCalls } from './certain-calls.ts';
+import { functionInfo, openEngine, type ProgramOutcome, type World } from './index.ts';
+import { programShape } from './program-shape.ts';
+
+const childPath = new URL('./child.ts', import.meta.url).pathname;
+const engine = openEngine({ childPath, limits: () => ({ timeoutMs: 30_000, maxMemoryMb: 16, maxCalls: 20 }) });
+after(() => engine.close());
+
+const found = (code: string): string[] =>
+  certainCalls(programShape(code)).map(({ pack, name, args, kwargs }) => `${pack}.${name}${args}${kwargs}`);
+
+test('calls with written-out arguments at the start of a program are certain', () => {
+  assert.deepEqual(found('a = p.f(x="1", n=-2)\n# then\np.g("y", [True, None, {"k": 0}])\nb = a'), [
+    'p.f[]{"x":"1","n":-2}',
+    'p.g["y",[true,null,{"k":0}]]{}',
+  ]);
+  assert.deepEqual(found("import json\nq = 'x'\na = p.f()\nb = p.f(\n  x='',\n)"), ['p.f[]{}', 'p.f[]{"x":""}']);
+});
+
+test('what depends on anything else is not certain', () => {
+  const none = [
+    'a = p.f()',
+    'a = p.f()\nb = p.f(x=a)',
+    'if x:\n    a = p.f()\nb = p.f()\nc = p.f()',
+    'print(1)\na = p.f()\nb = p.f()',
+    'p = 1\na = p.f()\nb = p.f()',
+    'a, b = p.f()\nc = p.f()\nd = p.f()',
+    'try:\n    a = p.f()\n    b = p.f()\nexcept ValueError:\n    pass',
+    'a = p.f(x=f"{p.g()}")\nb = p.f()',
+    'a = p.f(x="\\n")\nb = p.f()',
+    'a = p.f(x=1.5)\nb = p.f(x=-0)',
+    'a = p.f(*[1])\nb = p.f()',
+    'a = p.f().x\nb = p.f()',
+    'a = p.f(); b = p.f()',
+  ];
+  for (const code of none) assert.deepEqual(found(code), [], code);
+  assert.equal(found('a = p.f()\nb = p.f()\nif a:\n    c = p.f()\nd = p.f()').length, 2);
+});
+
+const info = functionInfo('p.f', { properties: { x: {}, y: {} } });
+async function calls(code: string, isReadOnly: boolean): Promise<{ made: string[]; outcome: ProgramOutcome }> {
+  const made: string[] = [];
+  const world: World = {
+    pack: (name) =>
+      name === 'p' ? { name, find: (each) => (each === 'f' ? info : undefined), names: () => ['f'] } : undefined,
+    isReadOnly: () => isReadOnly,
+    async call(_, args) {
+      made.push(JSON.stringify(args));
+      if (args['x'] === 'bad') return { error: { type: 'ValueError', message: 'bad' } };
+      if (args['x'] === 'end') throw new Error('it is over');
+      if (args['x'] === 'slow') await new Promise((resolve) => setTimeout(resolve, 8));
+      if (args['x'] === 'huge') return { value: Array.from({ length: 340_000 }, () => []) };
+      return { value: [made.length, args] };
+    },
+  };
+  return { outcome: await engine.run({ code, owner: 'someone', world }), made };
+}
+
+test('calls made ahead are the calls that the program makes, in its order, with its answers', async () => {
+  const line = fc.constantFrom(
+    'a = p.f(x="1")',
+    'b = p.f(x=2, y=[None, {"k": "v", "k": True}])',
+    'p.f("é", -3)',
+    'c = p.f(x="slow")',
+    'd = p.f(x="bad")',
+    'e = p.f(x="end")',
+    'f = p.f(x=q)',
+    'p.f(z=1)',
+    'for i in [1, 2]:\n    g = p.f(x=i)',
+    'if q == "x":\n    h = p.f()',
+    'q = "x"',
+    'q',
+    'print("here")',
+    'import json',
+    'p = 5',
+    'x = 1 / 0',
+    '# note',
+    '',
+  );
+  await fc.assert(
+    fc.asyncProperty(fc.array(line, { minLength: 2, maxLength: 9 }), async (lines) => {
+      const code = lines.join('\n');
+      assert.deepEqual(await calls(code, true), await calls(code, false));
+    }),
+    { numRuns: 150 },
+  );
+});
+
+test('a call that may change something waits until the program has taken in the answer before it', async () => {
+  const code = 'a = p.f(x="huge")\nb = p.f(x=2)';
+  for (const isReadOnly of [false, true]) {
+    const { made, outcome } = await calls(code, isReadOnly);
+    assert.match(outcome.ok ? '' : outcome.error.text, /MemoryError/);
+    assert.deepEqual(made.slice(1), isReadOnly ? ['{"x":2}'] : []);
+  }
+});

@@ -1,0 +1,159 @@
+import type { ProgramShape } from './program-shape.ts';
+import type { LogicalLine, Token } from './python-tokens.ts';
+import { toJson } from './values.ts';
+
+/** A call as a program makes it; the arguments are JSON text, exactly as the interpreter's process would write them. */
+export interface MadeCall {
+  pack?: string;
+  name: string;
+  args: string;
+  kwargs: string;
+}
+
+export function isSameCall(a: MadeCall, b: MadeCall): boolean {
+  return a.pack === b.pack && a.name === b.name && a.args === b.args && a.kwargs === b.kwargs;
+}
+
+const mostCalls = 100;
+const mostTextLength = 1024 * 1024;
+/** Statements that do not simply go on to the next line. */
+const compoundWords = new Set('async class def for if match raise return try while with'.split(' '));
+
+/**
+ * The calls that a program starts with, one per line, with nothing but written-out arguments: `a = brave.search(query="x")`.
+ * Once the first of them is made, each one follows for certain unless the one before it fails.
+ */
+export function certainCalls({ lines, boundNames }: Pick<ProgramShape, 'lines' | 'boundNames'>): MadeCall[] {
+  const calls: MadeCall[] = [];
+  for (const line of lines) {
+    if (line.indent > 0 || calls.length >= mostCalls) break;
+    const call = readCall(line);
+    if (call && !boundNames.has(call.pack!)) calls.push(call);
+    else if (calls.length > 0 || !isQuiet(line)) break;
+  }
+  return calls.length > 1 ? calls : [];
+}
+
+/** True for a line that calls nothing and that is always followed by the next one. */
+function isQuiet({ tokens }: LogicalLine): boolean {
+  return !compoundWords.has(tokens[0]!.text) && !tokens.some((token) => token.text === '(' || token.inner);
+}
+
+function readCall({ tokens }: LogicalLine): MadeCall | undefined {
+  const isAssigned = tokens[0]?.kind === 'name' && tokens[1]?.text === '=';
+  const reader = new Reader(tokens, isAssigned ? 2 : 0);
+  const pack = reader.take('name');
+  if (pack === undefined || !reader.skip('.')) return undefined;
+  const name = reader.take('name');
+  if (name === undefined || !reader.skip('(')) return undefined;
+  const args: unknown[] = [];
+  const keywords = new Map<string, unknown>();
+  try {
+    while (!reader.skip(')')) {
+      const keyword = reader.keyword();
+      if (keyword === undefined ? keywords.size > 0 : keywords.has(keyword) || keyword === '__proto__')
+        return undefined;
+      if (keyword === undefined) args.push(reader.literal());
+      else keywords.set(keyword, reader.literal());
+      if (!reader.skip(',') && !reader.sees(')')) return undefined;
+    }
+    if (!reader.isAtEnd) return undefined;
+    return { pack, name, args: toJson(args, mostTextLength), kwargs: toJson(keywords, mostTextLength) };
+  } catch (error) {
+    if (error instanceof NoLiteral) return undefined;
+    throw error;
+  }
+}
+
+class NoLiteral extends Error {}
+
+/** Reads literals whose value their text shows at once; all else is left to the interpreter. */
+class Reader {
+  readonly #tokens: readonly Token[];
+  #at: number;
+
+  constructor(tokens: readonly Token[], at: number) {
+    this.#tokens = tokens;
+    this.#at = at;
+  }
+
+  get isAtEnd(): boolean {
+    return this.#at === this.#tokens.length;
+  }
+
+  sees(op: string): boolean {
+    const token = this.#tokens[this.#at];
+    return token?.kind === 'op' && token.text === op;
+  }
+
+  skip(op: string): boolean {
+    if (!this.sees(op)) return false;
+    this.#at++;
+    return true;
+  }
+
+  take(kind: Token['kind']): string | undefined {
+    const token = this.#tokens[this.#at];
+    if (token?.kind !== kind) return undefined;
+    this.#at++;
+    return token.text;
+  }
+
+  keyword(): string | undefined {
+    if (this.#tokens[this.#at + 1]?.text !== '=') return undefined;
+    const name = this.take('name');
+    if (name !== undefined) this.#at++;
+    return name;
+  }
+
+  literal(): unknown {
+    if (this.skip('[')) return this.#list();
+    if (this.skip('{')) return this.#dict();
+    if (this.skip('-')) return this.#integer(-1);
+    const token = this.#tokens[this.#at];
+    if (token?.kind === 'number') return this.#integer(1);
+    this.#at++;
+    if (token?.kind === 'string') return plainText(token.text);
+    if (token?.kind === 'name' && constants.has(token.text)) return constants.get(token.text);
+    throw new NoLiteral();
+  }
+
+  #integer(sign: 1 | -1): number {
+    const text = this.take('number');
+    // Minus zero is plain zero to Python and not to JavaScript.
+    if (text === undefined || !/^(?:0|[1-9]\d{0,14})$/.test(text) || (sign < 0 && text === '0')) throw new NoLiteral();
+    return sign * Number(text);
+  }
+
+  #list(): unknown[] {
+    const items: unknown[] = [];
+    while (!this.skip(']')) {
+      items.push(this.literal());
+      if (!this.skip(',') && !this.sees(']')) throw new NoLiteral();
+    }
+    return items;
+  }
+
+  #dict(): Map<string, unknown> {
+    const items = new Map<string, unknown>();
+    while (!this.skip('}')) {
+      const key = plainText(this.take('string') ?? '');
+      if (!this.skip(':')) throw new NoLiteral();
+      items.set(key, this.literal());
+      if (!this.skip(',') && !this.sees('}')) throw new NoLiteral();
+    }
+    return items;
+  }
+}
+
+const constants = new Map<string, unknown>([
+  ['True', true],
+  ['False', false],
+  ['None', null],
+]);
+
+/** A string without prefix, escapes and line breaks. */
+function plainText(text: string): string {
+  if (!/^(?:"[^"\\\r\n]*"|'[^'\\\r\n]*')$/.test(text)) throw new NoLiteral();
+  return text.slice(1, -1);
+}
