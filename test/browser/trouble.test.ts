@@ -55,6 +55,15 @@ describe('a sign-in', () => {
     await page.context().close();
   });
 
+  test('works when the link is pasted into the address bar of a page that asks for it', async () => {
+    const page = await world.browser.newPage();
+    await page.goto(`${world.server.url}/app/`);
+    await page.getByRole('heading', { name: 'Sign in to Oubliette' }).waitFor();
+    await page.goto(await signInLink(world.server));
+    await page.locator('.app').waitFor();
+    await page.close();
+  });
+
   test('with a used link says so and takes a token instead', async () => {
     const link = await signInLink(world.server);
     const page = await world.browser.newPage();

@@ -16,14 +16,21 @@ export function SignInPage() {
   useTitle(t('signin.title'));
   const enter = useCallback(() => void navigate({ to: '/', replace: true }), [navigate]);
   useEffect(() => {
-    const code = /code=([^&]+)/.exec(location.hash)?.[1];
-    if (!code || taken === code) return;
-    taken = code;
-    history.replaceState(null, '', location.pathname);
-    signIn(code).then(enter, (error: unknown) => {
-      setProblem(messageOf(error));
-      setTrying(false);
-    });
+    const take = (): void => {
+      const code = /code=([^&]+)/.exec(location.hash)?.[1];
+      if (!code || taken === code) return;
+      taken = code;
+      history.replaceState(null, '', location.pathname);
+      setTrying(true);
+      signIn(code).then(enter, (error: unknown) => {
+        setProblem(messageOf(error));
+        setTrying(false);
+      });
+    };
+    take();
+    // Whoever has this page open and pastes a link into the address bar changes only the fragment.
+    addEventListener('hashchange', take);
+    return () => removeEventListener('hashchange', take);
   }, [enter]);
   return (
     <main className="signin">
