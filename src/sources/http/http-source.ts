@@ -86,7 +86,7 @@ export function httpSource(deps: HttpSourceDeps): HttpSource {
   };
 }
 
-function compile(tool: Pick<Tool, 'httpImpl' | 'argSchema'>, refuse: (reason: string) => Failure = broken): Plan {
+function compile(tool: Pick<Tool, 'httpImpl' | 'argSchema'>, refuse: Refuse = broken): Plan {
   if (!tool.httpImpl) throw refuse('httpImpl is missing');
   try {
     return {
@@ -94,21 +94,22 @@ function compile(tool: Pick<Tool, 'httpImpl' | 'argSchema'>, refuse: (reason: st
       answer: compileAnswer(tool.httpImpl.response),
     };
   } catch (error) {
-    if (error instanceof TemplateProblem) throw refuse(error.message);
+    if (error instanceof TemplateProblem) throw refuse(error.message, error.at);
     throw error;
   }
 }
 
+type Refuse = (reason: string, at?: readonly string[]) => Failure;
+
 const textOf = ({ httpImpl, argSchema }: Tool): string => JSON.stringify([httpImpl, argSchema]);
 
-const invalid = (reason: string): Failure => {
-  const [, field, message] = /^([\w.]+): (.*)$/s.exec(reason) ?? [undefined, undefined, reason];
-  const path = field === undefined ? '/httpImpl' : `/httpImpl/request/${field.replaceAll('.', '/')}`;
-  return fail(
-    'request.invalid',
-    { reason: `httpImpl.${field === undefined ? '' : 'request.'}${reason}` },
-    { details: [{ path, message: message ?? reason }] },
-  );
+/** A 400 that names the field as every other one does, so that a form can show it there. */
+const invalid: Refuse = (reason, at = []) => {
+  const field = at.slice(1).join('.');
+  const message = field !== '' && reason.startsWith(`${field}: `) ? reason.slice(field.length + 2) : reason;
+  const steps = at.map((step) => step.replaceAll('~', '~0').replaceAll('/', '~1'));
+  const path = ['/httpImpl', ...steps].join('/');
+  return fail('request.invalid', { reason: `${path} ${message}` }, { details: [{ path, message }] });
 };
 const broken = (reason: string): Failure => fail('tool.failed', { reason: `The tool cannot be used: ${reason}` });
 

@@ -65,14 +65,16 @@ const ownHeaders = new Set([
 export function compileRequest(request: HttpImpl['request'], argSchema: JsonSchema | undefined): RequestPlan {
   const declared = declaredNames(argSchema);
   const method = request.method.toUpperCase();
-  if (!methods.includes(method))
-    throw new TemplateProblem(`method ${shown(request.method)} is not known. Use one of ${methods.join(', ')}`);
-  const url = named('urlTemplate', () => compileUrl(request.urlTemplate, declared));
+  named(['method'], () => {
+    if (!methods.includes(method))
+      throw new TemplateProblem(`${shown(request.method)} is not known. Use one of ${methods.join(', ')}`);
+  });
+  const url = named(['urlTemplate'], () => compileUrl(request.urlTemplate, declared));
   const query = Object.entries(request.query ?? {}).map(([name, value]) =>
-    named(`query.${name}`, () => compileQuery(name, value, declared)),
+    named(['query', name], () => compileQuery(name, value, declared)),
   );
   const headers = Object.entries(request.headers ?? {}).map(([name, value]) =>
-    named(`headers.${name}`, () => compileHeader(name, value, declared)),
+    named(['headers', name], () => compileHeader(name, value, declared)),
   );
   const contentType = Object.entries(request.headers ?? {}).find(
     ([name]) => name.toLowerCase() === 'content-type',
@@ -80,8 +82,8 @@ export function compileRequest(request: HttpImpl['request'], argSchema: JsonSche
   const body =
     request.body === undefined || request.body === null
       ? undefined
-      : named('body', () => compileBody(request.body, contentType, declared));
-  const auth = request.auth && named('auth', () => compileAuth(request.auth as HttpAuth, declared));
+      : named(['body'], () => compileBody(request.body, contentType, declared));
+  const auth = request.auth && named(['auth'], () => compileAuth(request.auth as HttpAuth, declared));
   const refs = [
     ...url.refs,
     ...query.flatMap((each) => each.refs),
@@ -182,11 +184,12 @@ function buildRequest({ method, url, query, headers, body }: Parts, values: Valu
 }
 
 /** Puts the field's name in front of what is wrong with it. */
-function named<T>(field: string, work: () => T): T {
+function named<T>(field: string[], work: () => T): T {
   try {
     return work();
   } catch (error) {
-    if (error instanceof TemplateProblem) throw new TemplateProblem(`${field}: ${error.message}`);
+    if (error instanceof TemplateProblem)
+      throw new TemplateProblem(`${field.join('.')}: ${error.message}`, ['request', ...field]);
     throw error;
   }
 }

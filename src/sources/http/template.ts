@@ -22,7 +22,15 @@ export interface Values {
 /** A placeholder in the path, or in a place that cannot be left out, has no value. */
 export class MissingValue extends Error {}
 /** A template or a value that cannot be used; the message is meant for people. */
-export class TemplateProblem extends Error {}
+export class TemplateProblem extends Error {
+  /** The steps below `httpImpl` to what it is about, where that is known. */
+  readonly at: readonly string[] | undefined;
+
+  constructor(message: string, at?: readonly string[]) {
+    super(message);
+    this.at = at;
+  }
+}
 
 const names = '[\\p{L}_][\\p{L}\\p{Nd}_-]*';
 const dotted = new RegExp(`^(${names})((?:\\.${names}|\\[\\d{1,9}\\])*)$`, 'u');

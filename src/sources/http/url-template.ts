@@ -24,6 +24,7 @@ export interface UrlPlan {
 /** Compiles an address; throws TemplateProblem when a placeholder could choose where it leads. */
 export function compileUrl(text: string, declared: ReadonlySet<string>): UrlPlan {
   if (text.length > maxUrlTemplate) throw new TemplateProblem(`is longer than ${maxUrlTemplate} characters`);
+  if (/[\x00-\x1f\x7f]/.test(text)) throw new TemplateProblem('holds a line break or another control character');
   const match = /^(https?:\/\/)([^/?#]*)([^?#]*)(?:\?([^#]*))?/i.exec(text);
   if (!match) throw new TemplateProblem('must start with http:// or https://');
   const [, scheme = '', authority = '', path = '', query = ''] = match;
