@@ -158,6 +158,21 @@ test('a server that sends its secret back in every form gives nothing away, in a
   assert.ok(seenOutside.includes('[secret:'));
 });
 
+test('a binary answer is put aside as a blob of the same size, without the secret that was sent', async () => {
+  const picture = Buffer.concat([Buffer.from([0x89, 0x50, 0, 0xff]), Buffer.from(canary), Buffer.from([0xfe, 0])]);
+  for (const mimeType of ['image/png', 'application/octet-stream']) {
+    api.answer = (_, response) => response.writeHead(200, { 'content-type': mimeType }).end(picture);
+    const slug = `bytes-${mimeType.slice(0, 5)}`;
+    await put(slug, { method: 'GET', urlTemplate: `${api.url}/picture`, headers: { 'x-key': '${WEATHER_KEY}' } });
+    const [block] = (await invoke(slug)).body.value.content;
+    assert.deepEqual([block.mimeType, block.size], [mimeType, picture.length]);
+    const answer = await server.fetch(`/blobs/${block.blob_id}`);
+    const bytes = Buffer.from(await answer.arrayBuffer());
+    assert.equal(bytes.length, picture.length);
+    assert.ok(!bytes.includes('c4n4ry'), mimeType);
+  }
+});
+
 test('progress of a streamed answer reaches whoever asks for a stream', async () => {
   api.answer = (_, response) =>
     response.writeHead(200, { 'content-type': 'application/x-ndjson' }).end('{"n":1}\n{"n":2}\n');

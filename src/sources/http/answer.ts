@@ -171,8 +171,6 @@ async function binary(
     : ({ type: 'resource', resource: { uri: url.origin + url.pathname, mimeType, blob: data } } as const);
   if (!keepBlob) return { value: { content: [block] }, content: [block] };
   const kept = { mimeType, ...(await keepBlob(bytes, mimeType)) };
-  const shown = kind
-    ? { type: kind, ...kept }
-    : { type: 'resource', resource: { uri: url.origin + url.pathname, ...kept } };
+  const shown = kind ? { type: kind, ...kept } : { type: 'resource', uri: url.origin + url.pathname, ...kept };
   return { value: { content: [shown] }, content: [block] };
 }

@@ -58,9 +58,9 @@ async function withoutBytes(block: ContentBlock, keepBlob?: Keep): Promise<unkno
     return { ...rest, ...(await keepBlob(Buffer.from(data, 'base64'), block.mimeType)) };
   }
   if (block.type === 'resource' && typeof block.resource?.blob === 'string') {
-    const { blob, ...rest } = block.resource;
-    const kept = await keepBlob(Buffer.from(blob, 'base64'), rest.mimeType ?? 'application/octet-stream');
-    return { ...block, resource: { ...rest, ...kept } };
+    const { blob, mimeType = 'application/octet-stream', ...about } = block.resource;
+    const { resource: _, ...rest } = block;
+    return { ...rest, ...about, mimeType, ...(await keepBlob(Buffer.from(blob, 'base64'), mimeType)) };
   }
   return block;
 }
