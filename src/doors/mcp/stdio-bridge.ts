@@ -151,8 +151,19 @@ class Bridge {
     this.#options.onProblem?.(error.message);
     if (message.id === undefined || message.method === undefined) return;
     this.#open.delete(message.id);
-    const text = `Oubliette cannot be reached: ${error.message.slice(0, 300)}. Start it with: oubliette serve`;
+    const text = refusalIn(error) ?? `Oubliette cannot be reached: ${error.message.slice(0, 300)}. Start it with: oubliette serve`;
     this.#say({ jsonrpc: '2.0', id: message.id, error: { code: -32000, message: text } });
+  }
+}
+
+/** What a server that was reached says against a request. */
+function refusalIn(error: Error): string | undefined {
+  if (!(error instanceof SdkHttpError)) return undefined;
+  try {
+    const { error: said } = JSON.parse((error.data as { text?: string }).text ?? '') as { error?: { message?: unknown } };
+    return typeof said?.message === 'string' ? said.message : undefined;
+  } catch {
+    return undefined;
   }
 }
 
