@@ -112,7 +112,6 @@ export function sendError(
 function takeTheRest({ raw }: FastifyRequest, reply: FastifyReply): void {
   void reply.removeHeader('connection');
   reply.raw.shouldKeepAlive = true;
-  raw.once('end', () => raw.socket.end());
   let bytes = 0;
   raw.on('data', (chunk: Buffer) => {
     if ((bytes += chunk.length) > mostThrownAway) raw.destroy();
