@@ -174,7 +174,7 @@ test('one value of the configuration is shown, changed with comments kept, and r
   await writeFile(file, 'version: [');
   const broken = await cli(['config', 'reload']);
   assert.equal(broken.code, 1);
-  assert.match(broken.out, /config\.yaml:\d+/);
+  assert.match(broken.err, /config\.yaml:\d+/);
 });
 
 test('stats count the calls that were made', async () => {
