@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { spawn } from 'node:child_process';
+import { homeFolder } from '../../src/doors/cli/find-server.ts';
 import { until } from '../kit/until.ts';
 import { cleanEnv, oubliette, root, startTestServer } from '../support/running-server.ts';
 
@@ -38,7 +39,7 @@ test('of several servers on one home the last is named, and one that still runs 
   const second = await startTestServer({ home });
   assert.equal(await named(), second.url);
   assert.equal(await second.stop(), 0);
-  await until(async () => (await named()) === first.url);
+  await until(async () => (await named()) === first.url, 20_000);
   const third = await startTestServer({ home });
   assert.equal(await first.stop(), 0);
   assert.equal(await named(), third.url);
@@ -97,11 +98,22 @@ test('the environment sets what flags do not', async () => {
   }
 });
 
+test('a variable that is set to nothing is as good as none', async () => {
+  assert.equal(homeFolder(undefined, { OUBLIETTE_HOME: '' }), join(homedir(), '.oubliette'));
+  const home = join(scratch, 'empty-env');
+  const server = await startTestServer({ home, env: { OUBLIETTE_HOST: '', OUBLIETTE_LOG: '', OUBLIETTE_STORE: '' } });
+  assert.match(server.url, /^http:\/\/127\.0\.0\.1:/);
+  assert.equal(await server.stop(), 0);
+});
+
 test('a taken port is a clear failure', async () => {
   const server = await startTestServer();
   const ran = await oubliette(['serve', '--home', join(scratch, 'taken'), '--port', new URL(server.url).port]);
   assert.equal(ran.code, 1);
-  assert.match(ran.err, /port|EADDRINUSE|address already in use/i);
+  assert.match(ran.err, /127\.0\.0\.1:\d+ is in use, .*Take another port: --port 0/);
+  const elsewhere = await oubliette(['serve', '--home', join(scratch, 'taken'), '--port', '0', '--host', '203.0.113.7']);
+  assert.equal(elsewhere.code, 1);
+  assert.match(elsewhere.err, /203\.0\.113\.7 is no address of this machine/);
   await server.stop();
 });
 

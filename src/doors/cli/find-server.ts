@@ -21,7 +21,8 @@ export interface ServerInfo {
 }
 
 export function homeFolder(flag: string | undefined, env: NodeJS.ProcessEnv): string {
-  return resolve(flag ?? env['OUBLIETTE_HOME'] ?? join(homedir(), '.oubliette'));
+  // An empty value would be the current folder, which nobody means.
+  return resolve(flag || env['OUBLIETTE_HOME'] || join(homedir(), '.oubliette'));
 }
 
 /** The server named by OUBLIETTE_URL, or the one that runs on this home; fails with what to do when there is none. */

@@ -2,7 +2,7 @@ import { Option } from 'commander';
 import { join } from 'node:path';
 import type { Cli } from '../cli.ts';
 import { define, type RunningServer, type Setting } from '../define.ts';
-import { BadUsage } from '../failure.ts';
+import { BadUsage, CommandFailure } from '../failure.ts';
 
 export function addServe(setting: Setting): void {
   const { env, programs } = setting;
@@ -18,16 +18,20 @@ export function addServe(setting: Setting): void {
     ],
     examples: ['oubliette serve', 'oubliette serve --port 0 --home ./data', 'OUBLIETTE_LOG=debug oubliette serve'],
     async run(cli, _args, options: { port?: string; host?: string; log?: string; store?: string; packs: boolean }) {
-      const store = options.store ?? env['OUBLIETTE_STORE'];
+      // A variable that is set to nothing is as good as none.
+      const from = (flag: string | undefined, name: string): string | undefined => flag ?? (env[name] || undefined);
+      const store = from(options.store, 'OUBLIETTE_STORE');
       if (store && store !== 'sqlite')
         throw new BadUsage(`Store ${store} is not supported yet. Leave OUBLIETTE_STORE unset`);
-      const server = await programs.serve({
-        home: cli.home,
-        port: portOf(options.port ?? env['OUBLIETTE_PORT'] ?? '4777'),
-        host: options.host ?? env['OUBLIETTE_HOST'] ?? '127.0.0.1',
-        logLevel: levelOf(options.log ?? env['OUBLIETTE_LOG'] ?? 'info'),
-        packs: options.packs,
-      });
+      const port = portOf(from(options.port, 'OUBLIETTE_PORT') ?? '4777');
+      const host = from(options.host, 'OUBLIETTE_HOST') ?? '127.0.0.1';
+      const logLevel = levelOf(from(options.log, 'OUBLIETTE_LOG') ?? 'info');
+      const { home } = cli;
+      const server = await programs
+        .serve({ home, port, host, logLevel, packs: options.packs })
+        .catch((error: NodeJS.ErrnoException) => {
+          throw cannotListen(error, host, port) ?? error;
+        });
       const signalled = stopSignal();
       greet(cli, server, programs.version);
       await signalled;
@@ -71,6 +75,23 @@ function stopSignal(): Promise<void> {
   return new Promise((resolve) => {
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => resolve());
   });
+}
+
+/** What to do when the address cannot be had; undefined for any other failure. */
+function cannotListen(error: NodeJS.ErrnoException, host: string, port: number): CommandFailure | undefined {
+  const at = `${host}:${port}`;
+  const say = (message: string): CommandFailure => new CommandFailure('server.cannot_listen', message);
+  switch (error.code) {
+    case 'EADDRINUSE':
+      return say(`${at} is in use, perhaps by a server that runs already (see: oubliette doctor). Take another port: --port 0 or OUBLIETTE_PORT`);
+    case 'EACCES':
+      return say(`${at} may not be used by this user. Take a port from 1024 on: --port or OUBLIETTE_PORT`);
+    case 'EADDRNOTAVAIL':
+    case 'ENOTFOUND':
+      return say(`${host} is no address of this machine. Use 127.0.0.1 or 0.0.0.0: --host or OUBLIETTE_HOST`);
+    default:
+      return undefined;
+  }
 }
 
 function portOf(text: string): number {
