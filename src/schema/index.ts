@@ -11,6 +11,7 @@ export type * from './event.ts';
 export * from './ids.ts';
 export * from './iso-now.ts';
 export * from './json.ts';
+export { inspectSchema } from './json-schema-guard.ts';
 export { compileSchema, type Checked, type CompiledSchema, type CompileOptions } from './json-schema.ts';
 export * from './level.ts';
 export * from './names.ts';

@@ -1,6 +1,6 @@
 import { Ajv } from 'ajv';
 import { Ajv2020 } from 'ajv/dist/2020.js';
-import { isObject, type JsonSchema } from '../../schema/index.ts';
+import { Failure, inspectSchema, isObject, type JsonSchema } from '../../schema/index.ts';
 
 const largest = 256 * 1024;
 const deepest = 64;
@@ -11,12 +11,15 @@ let draft2020: Ajv2020 | undefined;
 /** Why a tool with this schema cannot be offered; undefined when it can. Cheap: nothing is compiled. */
 export function schemaProblem(schema: unknown): string | undefined {
   if (!isObject(schema)) return 'the input schema is not an object';
-  const size = JSON.stringify(schema).length;
+  const text = JSON.stringify(schema);
+  const size = text.length;
   if (size > largest) return `the input schema has ${size} bytes, at most ${largest} are taken`;
   if (schema['type'] !== undefined && schema['type'] !== 'object')
     return `the input schema is of type ${JSON.stringify(schema['type'])}, not object`;
   const walked = walk(schema, schema, 0);
   if (walked) return walked;
+  const endless = text.includes('"$ref"') ? endlessProblem(schema, text) : undefined;
+  if (endless) return endless;
   const checker = String(schema['$schema'] ?? '').includes('2020-12')
     ? (draft2020 ??= new Ajv2020(options))
     : (draft7 ??= new Ajv(options));
@@ -24,6 +27,16 @@ export function schemaProblem(schema: unknown): string | undefined {
   if (checker.validateSchema(rest)) return undefined;
   const first = checker.errors?.[0];
   return `the input schema is not valid: ${first?.instancePath || '/'} ${first?.message ?? ''}`.trim();
+}
+
+/** References that lead in a circle, and what else the validator would refuse at the first call. */
+function endlessProblem(schema: Record<string, unknown>, text: string): string | undefined {
+  try {
+    inspectSchema(schema, text, '', 'step');
+    return undefined;
+  } catch (error) {
+    return `the input schema ${error instanceof Failure ? (error.details[0]?.message ?? error.message) : 'cannot be read'}`;
+  }
 }
 
 /** The schema to validate against: an absent one takes any object. */

@@ -100,6 +100,7 @@ test('sets odd tools aside one by one and keeps the rest', async () => {
   assert.equal(by('echo')?.description, 'Says it again');
   assert.match(by('broken')?.disabledReason ?? '', /not valid/);
   assert.match(by('loose')?.disabledReason ?? '', /#\/\$defs\/gone/);
+  assert.match(by('circle')?.disabledReason ?? '', /leads back to itself/);
   assert.match(by('huge')?.disabledReason ?? '', /bytes/);
   for (const fine of ['loop', 'union', 'import', 'echo']) assert.equal(by(fine)?.disabledReason, undefined);
   assert.equal(by('import')?.slug, 'import-');
