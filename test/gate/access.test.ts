@@ -146,6 +146,27 @@ describe('who may do what', () => {
       }
   });
 
+  it('describes every route with its parameters, its answers and the shape of errors', async () => {
+    const { paths } = (await server.ask('GET', '/openapi.json')).body as {
+      paths: Record<string, Record<string, { parameters?: { name: string; in: string }[]; responses: Record<string, object> }>>;
+    };
+    const promised =
+      'PUT PATCH DELETE /tools/bundles/{bundleID}, GET /tools/bundles, PUT PATCH DELETE GET /tools/bundles/{bundleID}/tools/{slug}/version/{version}, ' +
+      'POST /tools/bundles/{bundleID}/tools/{slug}/version/{version}/invoke, GET /tools/tools, GET /tools/tools/search, POST /call/{name}, ' +
+      'GET /sessions/{id}/events, GET /events, GET PUT DELETE /workspaces/{id}/files/{path}, POST /blobs, GET /blobs/{id}, ' +
+      'GET /health, GET /ready, GET /metrics, GET /openapi.json, POST /auth/signin';
+    for (const line of promised.split(', ')) {
+      const [path, ...verbs] = line.split(' ').reverse() as [string, ...string[]];
+      for (const verb of verbs) assert.ok(paths[path]?.[verb.toLowerCase()], `${verb} ${path}`);
+    }
+    for (const [path, verbs] of Object.entries(paths))
+      for (const [verb, { parameters = [], responses }] of Object.entries(verbs)) {
+        const named = parameters.filter((each) => each.in === 'path').map(({ name }) => name);
+        assert.deepEqual(named.sort(), [...path.matchAll(/\{([^}]*)\}/g)].map(([, name]) => name!).sort(), `${verb} ${path}`);
+        assert.ok(JSON.stringify(responses['default']).includes('requestId'), `${verb} ${path}`);
+      }
+  });
+
   it('checks in order: token, level, found, read-only, body, conflict', async () => {
     const broken = { nonsense: true };
     assert.equal((await server.ask('PUT', `/tools/bundles/${v7()}/tools/t/version/v1`, broken, null)).status, 401);

@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify';
+import { Type } from 'typebox';
 import { demandLevel } from '../../auth/index.ts';
 import { fail, reaches } from '../../schema/index.ts';
 import type { BlobDoor } from '../../projects/index.ts';
@@ -16,6 +17,7 @@ export function blobRoutes(app: FastifyInstance, authenticate: Authenticate, blo
     resource(scope, authenticate, '/blobs', {
       POST: {
         summary: 'Store bytes; answers their id, size and hash',
+        answers: { 201: Type.Object({ blob_id: Type.String(), size: Type.Integer(), sha256: Type.String() }) },
         handle: async (request, reply, actor) => {
           demandLevel(actor, 'write', 'Blobs');
           const type = request.headers['content-type']?.split(';')[0]?.trim();
@@ -30,6 +32,7 @@ export function blobRoutes(app: FastifyInstance, authenticate: Authenticate, blo
     resource(scope, authenticate, '/blobs/:id', {
       GET: {
         summary: 'Read the bytes of a blob',
+        answers: { 200: Type.String({ description: 'The bytes, with the type they were sent with' }) },
         handle: async (request, reply, actor) => {
           demandLevel(actor, 'write', 'Blobs');
           const { id } = request.params as { id: string };

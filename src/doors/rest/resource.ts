@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Actor } from '../../schema/index.ts';
+import { described } from './described.ts';
 
 /** Turns a request into whoever asks; throws auth.required or auth.invalid. */
 export type Authenticate = (request: FastifyRequest) => Promise<Actor>;
@@ -29,11 +30,9 @@ export function resource(
   url: string,
   handlers: Partial<Record<'GET' | 'PUT' | 'PATCH' | 'POST' | 'DELETE', Verb>>,
 ): void {
-  const params = [...url.matchAll(/:(\w+)/g)].map(([, name]) => name!);
   for (const [method, verb] of Object.entries(handlers)) {
     const schema = {
       summary: verb.summary,
-      ...(params.length > 0 && { params: paramsSchema(params) }),
       ...(verb.body && { body: verb.body }),
       ...(verb.query && { querystring: verb.query }),
       ...(verb.answers && { response: verb.answers }),
@@ -43,7 +42,7 @@ export function resource(
       url,
       exposeHeadRoute: false,
       // Only for the papers: the gate checks shapes itself, in the order of the contract.
-      config: { swaggerTransform: () => ({ schema, url }) },
+      config: { swaggerTransform: () => described(schema, url) },
       // Who asks comes first, also before what is wrong with a body that could not be read.
       errorHandler: async (error, request) => {
         if ((error as { code?: unknown }).code?.toString().startsWith('FST_ERR_CTP')) await authenticate(request);
@@ -52,12 +51,4 @@ export function resource(
       handler: async (request, reply) => verb.handle(request, reply, await authenticate(request)),
     });
   }
-}
-
-function paramsSchema(names: string[]): object {
-  return {
-    type: 'object',
-    properties: Object.fromEntries(names.map((name) => [name, { type: 'string' }])),
-    required: names,
-  };
 }

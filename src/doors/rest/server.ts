@@ -3,6 +3,7 @@ import fastify, { type FastifyError, type FastifyInstance, type FastifyReply, ty
 import type { Logger } from '../../observe/index.ts';
 import { asFailure, fail, Failure, newId, type Settings } from '../../schema/index.ts';
 import { answerClientError } from './client-error.ts';
+import { described } from './described.ts';
 import { jsonBodies } from './json-body.ts';
 import { knownVerbs } from './known-verbs.ts';
 import { allowOrigin, checkHost, checkOrigin, isPreflight } from './origin.ts';
@@ -61,6 +62,7 @@ export async function httpServer(options: ServerOptions): Promise<FastifyInstanc
     isPreflight(request) ? reply.code(204).send() : notFound(request, reply),
   );
   await app.register(swagger, {
+    transform: ({ schema, url }) => described(schema, url),
     openapi: {
       openapi: '3.1.0',
       info: { title: 'Oubliette', version, description: 'Tools, the agents that use them, and who may do what.' },

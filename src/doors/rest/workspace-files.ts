@@ -12,6 +12,7 @@ import { resource, type Authenticate } from './resource.ts';
 const maxFileBytes = 256 * 1024 * 1024;
 const maxArchiveBytes = 4 * 1024 * 1024 * 1024;
 const what = 'Files of a workspace';
+const Written = Type.Object({ path: Type.String(), size: Type.Integer(), sha256: Type.String() });
 
 /** GET, PUT, DELETE /workspaces/{id}/files/{path}: raw bytes; a folder is a list, or with ?archive=tar one stream. */
 export function workspaceFileRoutes(app: FastifyInstance, authenticate: Authenticate, projects: Projects): void {
@@ -22,6 +23,7 @@ export function workspaceFileRoutes(app: FastifyInstance, authenticate: Authenti
       resource(scope, authenticate, url, {
         GET: {
           summary: 'Read a file, list a folder, or fetch a folder as one archive',
+          answers: { 200: Type.Unknown({ description: 'The bytes of a file or an archive, or {path, entries} of a folder' }) },
           query: Type.Object({ archive: Type.Optional(Type.Union([Type.Literal('tar'), Type.Literal('tgz')])) }),
           handle: async (request, reply, actor) => {
             demandLevel(actor, 'write', what);
@@ -41,6 +43,7 @@ export function workspaceFileRoutes(app: FastifyInstance, authenticate: Authenti
         },
         PUT: {
           summary: 'Write a file; folders on the way are made',
+          answers: { 200: Written, 201: Written },
           handle: async (request, reply, actor) => {
             demandLevel(actor, 'write', what);
             const root = projects.folderOf(await projects.workspace(actor, idOf(request)));
@@ -50,6 +53,7 @@ export function workspaceFileRoutes(app: FastifyInstance, authenticate: Authenti
         },
         DELETE: {
           summary: 'Remove a file or a whole folder',
+          answers: { 204: Type.Null() },
           handle: async (request, reply, actor) => {
             demandLevel(actor, 'write', what);
             await removePlace(projects.folderOf(await projects.workspace(actor, idOf(request))), pathIn(request));
