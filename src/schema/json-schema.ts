@@ -8,6 +8,7 @@ import { isObject } from './json.ts';
 import { explainErrors, inOneLine } from './json-schema-errors.ts';
 import type { Dialect } from './json-schema-dialect.ts';
 import { inspectSchema, type Inspected } from './json-schema-guard.ts';
+import { compilesForSure } from './json-schema-plain.ts';
 import { isPattern, safePattern } from './safe-pattern.ts';
 
 /** The answer of a check: the value with defaults filled in, or what does not fit. */
@@ -81,34 +82,45 @@ function textOf(schema: unknown, at: string): string {
 
 /** Checks with the validator that stops at the first finding; asks the thorough one only for small values that failed. */
 class LazySchema implements CompiledSchema {
-  readonly uncheckedPatterns: readonly string[];
   readonly #inspected: Inspected;
   readonly #options: CompileOptions;
-  readonly #first: ValidateFunction;
+  #first: ValidateFunction | undefined;
+  #unchecked: readonly string[] = [];
   #thorough: ValidateFunction | undefined;
 
   constructor(schema: unknown, options: CompileOptions) {
     this.#options = options;
     const at = options.at ?? '';
     this.#inspected = inspectSchema(schema, textOf(schema, at), at, stepKeyword);
-    unchecked.clear();
     const meta = metaValidator(this.#inspected.dialect);
     if (meta.validateSchema(this.#inspected.counted as AnySchema) !== true)
       throw refusal(at, explainErrors(meta.errors ?? [], at));
+    if (!compilesForSure(this.#inspected.counted, stepKeyword)) this.#validator();
+  }
+
+  get uncheckedPatterns(): readonly string[] {
+    this.#validator();
+    return this.#unchecked;
+  }
+
+  #validator(): ValidateFunction {
+    if (this.#first) return this.#first;
+    unchecked.clear();
     this.#first = this.#compile(false);
-    this.uncheckedPatterns = [...unchecked];
+    this.#unchecked = [...unchecked];
+    return this.#first;
   }
 
   check(value: unknown, root = ''): Checked {
     const given = this.#options.defaults && this.#inspected.hasDefaults ? structuredClone(value) : value;
-    const failed = run(this.#first, given);
+    const failed = run(this.#validator(), given);
     if (failed === 'fits') return { ok: true, value: given };
     const errors = failed === 'findings' ? this.#all(value, root) : [{ path: root || '/', message: failed.stopped }];
     return { ok: false, errors };
   }
 
   #all(value: unknown, root: string): Detail[] {
-    const first = explainErrors(this.#first.errors ?? [], root);
+    const first = explainErrors(this.#validator().errors ?? [], root);
     if (sizeOf(value, 2000) >= 2000) return first;
     this.#thorough ??= this.#compile(true);
     const failed = run(this.#thorough, this.#options.defaults ? structuredClone(value) : value);
