@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { once, EventEmitter } from 'node:events';
-import { mkdtemp, readFile, readdir, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, open as openFile, readFile, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { execFileSync } from 'node:child_process';
 import { Failure } from '../schema/index.ts';
 import { openConfig, type ConfigRoom } from './index.ts';
@@ -248,6 +249,24 @@ describe('watching', () => {
     await rename(at('config.yaml~'), at('config.yaml'));
     await second;
     assert.deepEqual(room.current().aliases, { a: 'd.e' });
+  });
+
+  test('a file that is still being written is not taken for an empty one', async () => {
+    await put('config.yaml', 'aliases: { a: b.c }\n');
+    const room = await open();
+    const seen: unknown[] = [];
+    room.onChange((settings) => seen.push(settings.aliases));
+    const last = Promise.withResolvers<void>();
+    room.onChange((settings) => settings.aliases['a'] === 'd.end' && last.resolve());
+    // Empty most of the time, but never for long: whoever looks once is fooled.
+    for (let i = 0; i < 100; i++) {
+      const file = await openFile(at('config.yaml'), 'w');
+      await sleep(25);
+      await file.writeFile(`aliases: { a: ${i === 99 ? 'd.end' : `b.c${i}`} }\n`);
+      await file.close();
+    }
+    await last.promise;
+    assert.ok(!seen.some((aliases) => Object.keys(aliases as object).length === 0), JSON.stringify(seen));
   });
 
   test('a changed include and changed prompts are seen', async () => {

@@ -13,6 +13,7 @@ export class FileWatch {
   #watchers = new Map<string, FSWatcher>();
   #files: string[] = [];
   #marks = '';
+  #candidate = '';
   #settling: NodeJS.Timeout | undefined;
   #polling: NodeJS.Timeout;
   #closed = false;
@@ -60,6 +61,11 @@ export class FileWatch {
   async #poll(): Promise<void> {
     const marks = await marksOf(this.#files);
     if (this.#closed || marks === this.#marks) return;
+    // Seen twice alike, it is written to its end: a file that was just truncated looks like an empty one.
+    if (marks !== this.#candidate) {
+      this.#candidate = marks;
+      return this.#settle();
+    }
     this.#marks = marks;
     this.#onChange();
   }
