@@ -21,7 +21,7 @@ export function bindArguments(
   if ('problem' in named) return named;
   positional.forEach((value, i) => args.set(info.params[i]!.name, value));
   keywords.forEach(([, value], i) => args.set(named.names[i]!, value));
-  const missing = missingFrom(info, args);
+  const missing = missingFrom(info, args, positional.length);
   if (missing) return { problem: missing };
   return { args: Object.fromEntries(args) };
 }
@@ -38,7 +38,7 @@ export function checkArgumentNames(
   if (isPartial) return undefined;
   const given = new Map<string, unknown>(named.names.map((name) => [name, true]));
   info.params.slice(0, positionalCount).forEach((param) => given.set(param.name, true));
-  return missingFrom(info, given);
+  return missingFrom(info, given, positionalCount);
 }
 
 function nameArguments(
@@ -88,10 +88,17 @@ function findParam(params: readonly Param[], keyword: string): Param[] {
 
 const writable = (name: string): string => name.replace(/\W/g, '_');
 
-function missingFrom(info: FunctionInfo, given: ReadonlyMap<string, unknown>): string | undefined {
+function missingFrom(info: FunctionInfo, given: ReadonlyMap<string, unknown>, positionalCount: number): string | undefined {
   const missing = info.params
     .filter((param) => param.isRequired && !given.has(param.name))
     .map((param) => `'${param.name}'`);
   if (missing.length === 0) return undefined;
-  return `${info.fullName}() missing ${missing.length} required argument${missing.length === 1 ? '' : 's'}: ${missing.join(', ')}\nSignature: ${info.signature}`;
+  return `${info.fullName}() missing ${missing.length} required argument${missing.length === 1 ? '' : 's'}: ${missing.join(', ')}${orderHint(info, positionalCount)}\nSignature: ${info.signature}`;
+}
+
+/** A signature shows what is required first, positions follow the schema: where the two differ, a position can surprise. */
+function orderHint({ params }: FunctionInfo, positionalCount: number): string {
+  const isMixed = params.some((param, i) => param.isRequired && i > 0 && !params[i - 1]!.isRequired);
+  if (positionalCount === 0 || !isMixed) return '';
+  return `. Without a name, arguments are taken as ${params.map((param) => param.name).join(', ')}: name them`;
 }

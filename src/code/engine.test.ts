@@ -19,6 +19,7 @@ const functions = new Map(
     }),
     functionInfo('brave.wait', { properties: { ms: { type: 'integer' } } }),
     functionInfo('brave.echo', { properties: { value: {} } }),
+    functionInfo('brave.mixed', { properties: { repo: { type: 'string' }, query: { type: 'string' } }, required: ['query'] }),
   ].map((info) => [info.fullName.split('.')[1]!, info]),
 );
 const hello = functionInfo('hello', { properties: { who: { type: 'string' } } });
@@ -137,7 +138,11 @@ test('names what is wrong with a call before anything runs', async () => {
     await failure('brave.search("a", cou=1)'),
     /keyword 'cou' is ambiguous: it could be count or country\nSignature: /,
   );
-  assert.match(await failure('brave.search()'), /missing 1 required argument: 'query'/);
+  assert.match(await failure('brave.search()'), /missing 1 required argument: 'query'\nSignature/);
+  assert.match(
+    await failure('brave.mixed("what")'),
+    /missing 1 required argument: 'query'\. Without a name, arguments are taken as repo, query: name them\nSignature: brave\.mixed\(query: str, repo: str = '\.\.\.'\)/,
+  );
   assert.match(await failure('brave.search("a", query="b")'), /got multiple values for argument 'query'/);
   assert.match(await failure('brave.search(1, 2, 3, 4)'), /takes 3 positional arguments but 4 were given/);
   assert.match(

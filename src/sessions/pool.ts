@@ -90,7 +90,7 @@ export function pool(ports: SessionPorts): Pool {
     },
     async unclaim(wish, slot) {
       places.add(slot.box.place.name);
-      if (slot.apiKey === undefined && !slots.has(keyOf(wish))) slots.set(keyOf(wish), slot);
+      if (!isClosed && slot.apiKey === undefined && !slots.has(keyOf(wish))) slots.set(keyOf(wish), slot);
       else await drop(keyOf(wish), slot);
     },
     refill(wish) {
