@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import type { Observer } from '../observe/index.ts';
-import { asFailure, isoNow, newId, type Actor, type CallRecord } from '../schema/index.ts';
+import { asFailure, isoNow, isTooDeep, newId, type Actor, type CallRecord } from '../schema/index.ts';
 import type { CatalogGate, ToolKey } from './catalog-gate.ts';
 import type { Exchange } from './exchange.ts';
 
@@ -52,7 +52,8 @@ async function recorded<T>(
 ): Promise<T> {
   const startedAt = performance.now();
   const at = isoNow();
-  const text = JSON.stringify(args);
+  // What is nested too deep to be written down is refused in a moment; the record must not fail before.
+  const text = isTooDeep(args) ? '' : JSON.stringify(args);
   const write = (outcome: CallRecord['outcome']): Promise<void> => {
     const { door, principal, tokenId, sessionId, projectId } = actor;
     return observe.record(

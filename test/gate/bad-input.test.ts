@@ -161,6 +161,15 @@ describe('bad input', () => {
     }
     const args = await server.ask('POST', '/call/demo_foo', `{"args":${deep}}`);
     assert.equal(args.status, 400);
+    const endless = `${'{"a":'.repeat(50_000)}1${'}'.repeat(50_000)}`;
+    for (const [method, path] of [
+      ['PUT', bundle.path],
+      ['PATCH', bundle.path],
+      ['PUT', bundle.tool('deep')],
+      ['POST', '/call/demo_foo'],
+      ['POST', '/auth/signin'],
+    ] as const)
+      assert.equal((await server.ask(method, path, endless)).status, 400, `${method} ${path}`);
   });
 
   it('runs patterns that would take others hours', async () => {
