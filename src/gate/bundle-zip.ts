@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { Unzip, UnzipInflate, zip, type AsyncZippable } from 'fflate';
+import { inflateRawSync } from 'node:zlib';
+import { Unzip, zip, type AsyncZippable, type FlateError, type UnzipDecoder } from 'fflate';
 import { fail, isObject } from '../schema/index.ts';
 
 /** A bundle and its tools as they lie in the file: what a person may set, and nothing that the server owns. */
@@ -83,7 +84,7 @@ async function unzip(bytes: Uint8Array): Promise<Map<string, Record<string, unkn
     };
     file.start();
   });
-  reader.register(UnzipInflate);
+  reader.register(InflateWhole);
   // Small bites, with a turn for others between them: a bite of a bomb unpacks to a thousand times its size.
   const bite = 4096;
   for (let at = 0; at < bytes.length && !problem; at += bite) {
@@ -97,6 +98,26 @@ async function unzip(bytes: Uint8Array): Promise<Map<string, Record<string, unkn
   if (!problem && open.size > 0) problem = invalid(`it ends in the middle of ${[...open][0]}`);
   if (problem) throw problem;
   return files;
+}
+
+/** Unpacks an entry when all of it is there, and no further than an entry may be large. */
+class InflateWhole implements UnzipDecoder {
+  static readonly compression = 8;
+  ondata!: UnzipDecoder['ondata'];
+  readonly #chunks: Uint8Array[] = [];
+
+  push(chunk: Uint8Array, isLast: boolean): void {
+    // The reader uses its buffer again.
+    this.#chunks.push(chunk.slice());
+    if (!isLast) return;
+    try {
+      this.ondata(null, inflateRawSync(Buffer.concat(this.#chunks), { maxOutputLength: limits.entryBytes }), true);
+    } catch (error) {
+      // What is too large is told as such, by its size.
+      const isLarge = (error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE';
+      this.ondata(isLarge ? null : (error as FlateError), isLarge ? new Uint8Array(limits.entryBytes + 1) : new Uint8Array(0), true);
+    }
+  }
 }
 
 function refuseEntry(name: string, count: number, isThere: boolean): Error | undefined {

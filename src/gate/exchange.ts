@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { demandCatalogAdmin, demandLevel, reachesBundle } from '../auth/index.ts';
 import type { Catalog } from '../catalog/index.ts';
 import { fail, Failure, parseUuid7, ToolBody, type Actor, type Bundle } from '../schema/index.ts';
@@ -24,6 +25,8 @@ export interface Exchange {
   take(actor: Actor, bundles: readonly PackedBundle[], policy: ConflictPolicy): Promise<ImportReport>;
 }
 
+const storeAtOnce = 256;
+const checkAtOnce = 8;
 const bodyFields = Object.keys(ToolBody.properties);
 const serverFields = new Set([
   'id',
@@ -139,13 +142,25 @@ class Import {
     if (there) this.#report.bundles.skipped++;
     const target = there ?? (await this.#makeBundle(id, body));
     for (const batch of sideBySide(tools)) {
-      const settled = await Promise.allSettled(batch.map((tool) => this.#takeTool(target, tool)));
-      const refused = settled.find((each) => each.status === 'rejected');
-      if (refused) throw refused.reason;
+      await this.#takeTools(target, batch);
     }
     // Tools enter only a bundle that is on, so a new one is switched off last.
     if (!there && body['isEnabled'] === false)
       await this.#gate.patchBundle(this.#actor, target.id, { isEnabled: false });
+  }
+
+  /** Many are on their way to the disk at once, but only a few are checked in one turn. */
+  async #takeTools(bundle: Bundle, tools: PackedBundle['tools']): Promise<void> {
+    const taken: Promise<void>[] = [];
+    for (const [index, tool] of tools.entries()) {
+      if (index > 0 && index % checkAtOnce === 0) await nextTurn();
+      taken.push(this.#takeTool(bundle, tool));
+      // Heard of below; a refusal must not count as unhandled meanwhile.
+      taken.at(-1)!.catch(() => {});
+    }
+    const settled = await Promise.allSettled(taken);
+    const refused = settled.find((each) => each.status === 'rejected');
+    if (refused) throw refused.reason;
   }
 
   async #makeBundle(id: string, body: Record<string, unknown>): Promise<Bundle> {
@@ -183,7 +198,7 @@ function* sideBySide(tools: PackedBundle['tools']): Generator<PackedBundle['tool
   let batch: PackedBundle['tools'] = [];
   const slugs = new Set<string>();
   for (const tool of tools) {
-    if (batch.length >= 16 || slugs.has(tool.slug)) {
+    if (batch.length >= storeAtOnce || slugs.has(tool.slug)) {
       yield batch;
       batch = [];
       slugs.clear();
