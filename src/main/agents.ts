@@ -6,7 +6,7 @@ import { openSandboxes } from '../sandbox/index.ts';
 import { fail } from '../schema/index.ts';
 import { knownAgent, nodeIdentity, sessions, type BoxDoor, type SessionPorts } from '../sessions/index.ts';
 import { hostRules } from '../sources/http/index.ts';
-import { openAsks, openEvents, openProjects, openSessions } from '../store/index.ts';
+import { openAsks, openEvents, openProjects, openSessions, openUtilityBoxes } from '../store/index.ts';
 import type { Closers } from './closers.ts';
 import type { Ground, ServerOptions } from './ground.ts';
 
@@ -72,6 +72,7 @@ export async function openAgents(
     asks: questions,
     tables: sessionTables,
     projectTables,
+    utilityTables: await openUtilityBoxes(db),
     projects: places,
     drivers: sandboxes.drivers,
     tokens: auth,

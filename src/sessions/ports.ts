@@ -5,7 +5,7 @@ import type { Logger } from '../observe/index.ts';
 import type { Projects } from '../projects/index.ts';
 import type { SandboxDriver } from '../sandbox/index.ts';
 import type { AgentCommand, AgentConfig, Settings } from '../schema/index.ts';
-import type { Blobs, ProjectTables, SessionTables } from '../store/index.ts';
+import type { Blobs, ProjectTables, SessionTables, UtilityTables } from '../store/index.ts';
 
 /** How to speak to one configured agent and how to start it inside. */
 export interface KnownAgent {
@@ -37,6 +37,7 @@ export interface SessionPorts {
   asks: Asks;
   tables: SessionTables;
   projectTables: ProjectTables;
+  utilityTables: UtilityTables;
   projects: Projects;
   drivers: readonly SandboxDriver[];
   tokens: Tokens;

@@ -4,6 +4,7 @@ import { isAbandoned, type Lifecycle } from './lifecycle.ts';
 import { isNodeAlive } from './node-identity.ts';
 import { listPlaces, placeAt } from './place.ts';
 import type { SessionPorts } from './ports.ts';
+import type { UtilityBoxes } from './utility-boxes.ts';
 
 const youngMs = 60_000;
 const forgottenMs = 5_000;
@@ -11,11 +12,12 @@ const forgottenMs = 5_000;
 const restMs = 60_000;
 
 /** What should run, runs; what should not, goes. Never throws: what fails now is found again the next time. */
-export async function reconcile(ports: SessionPorts, lifecycle: Lifecycle, ourPlaces: () => string[]): Promise<void> {
+export async function reconcile(ports: SessionPorts, lifecycle: Lifecycle, utility: UtilityBoxes, ourPlaces: () => string[]): Promise<void> {
   await takeOverAbandoned(ports, lifecycle);
+  await utility.takeOver();
   await endForgotten(ports, lifecycle);
-  await removeStrayBoxes(ports, ourPlaces);
-  await removeStrayPlaces(ports, ourPlaces);
+  const inUse = await removeStrayBoxes(ports, ourPlaces);
+  if (inUse) await removeStrayPlaces(ports, (place) => inUse.has(place) || ourPlaces().includes(place));
   await moveFinishedLogs(ports);
 }
 
@@ -44,28 +46,43 @@ async function endForgotten(ports: SessionPorts, lifecycle: Lifecycle): Promise<
   }
 }
 
-/** Boxes of this home that belong to no place of ours and to no other server that lives. */
-async function removeStrayBoxes(ports: SessionPorts, ourPlaces: () => string[]): Promise<void> {
+/**
+ * Boxes of this home that belong to no place of ours and to no other server that lives. Answers the places of those
+ * that stay; undefined when not all could be seen.
+ */
+async function removeStrayBoxes(ports: SessionPorts, ourPlaces: () => string[]): Promise<Set<string> | undefined> {
+  const inUse = new Set<string>();
+  let isComplete = true;
   for (const driver of ports.drivers) {
     try {
       if (!(await driver.probe()).available) continue;
       for (const box of await driver.list({ run: ports.runFolder })) {
         const { node, place } = box.labels;
         const isOurs = place !== undefined && ourPlaces().includes(place);
-        const isTheirs = node !== ports.node && isNodeAlive(node);
-        if (isOurs || isTheirs) continue;
+        // Who took it over from a server that is gone is told by its row, not by its label.
+        const isTheirs = [node, place !== undefined && (await keeperOf(ports, place))].some((each) => each && each !== ports.node && isNodeAlive(each));
+        if (isOurs || isTheirs) {
+          if (place !== undefined) inUse.add(place);
+          continue;
+        }
         ports.logger.info({ box: box.id, place }, 'removing a sandbox that belongs to nobody');
         await driver.remove(box.id);
       }
     } catch (error) {
+      isComplete = false;
       ports.logger.warn({ err: error, driver: driver.name }, 'sandboxes could not be looked after');
     }
   }
+  return isComplete ? inUse : undefined;
 }
 
-async function removeStrayPlaces(ports: SessionPorts, ourPlaces: () => string[]): Promise<void> {
+async function keeperOf(ports: SessionPorts, place: string): Promise<string | undefined> {
+  return (await ports.tables.nodeOfPlace(place)) ?? ports.utilityTables.list().find((row) => row.place === place)?.node;
+}
+
+async function removeStrayPlaces(ports: SessionPorts, isInUse: (place: string) => boolean): Promise<void> {
   for (const name of await listPlaces(ports.runFolder)) {
-    if (ourPlaces().includes(name) || (await ports.tables.hasPlace(name))) continue;
+    if (isInUse(name) || (await ports.tables.hasPlace(name))) continue;
     const folder = placeAt(ports.runFolder, name).mcp.slice(0, -2);
     const info = await stat(folder).catch(() => undefined);
     // A place is made a moment before its session is stored.

@@ -215,7 +215,7 @@ export function sessions(ports: SessionPorts): Sessions {
   }
 
   function look(): Promise<void> {
-    looking = looking.then(() => (isStopping ? undefined : reconcile(ports, life, ourPlaces)), () => {});
+    looking = looking.then(() => (isStopping ? undefined : reconcile(ports, life, utility, ourPlaces)), () => {});
     return looking;
   }
 

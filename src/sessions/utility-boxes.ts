@@ -1,26 +1,38 @@
-import { doorEnvironment, secretValues, startBox, type LiveBox } from './launch.ts';
 import type { Project } from '../projects/index.ts';
 import type { ExecResult, ExecSpec } from '../sandbox/index.ts';
-import { binding, makePlace, removePlace } from './place.ts';
+import type { UtilityRow } from '../store/index.ts';
+import { doorEnvironment, reattachBox, secretValues, startBox, type LiveBox } from './launch.ts';
+import { isNodeAlive } from './node-identity.ts';
+import { binding, makePlace, placeAt, removePlace } from './place.ts';
 import type { SessionPorts } from './ports.ts';
 
 /** One sandbox per project for commands of people: same image and same closure as its sessions have. */
 export interface UtilityBoxes {
-  /** Starts it, or answers that it runs. */
-  start(project: Project, workspaceId?: string): Promise<LiveBox>;
+  /** Starts it, or answers that it runs; it runs until it is stopped, also through restarts of the server. */
+  start(project: Project): Promise<LiveBox>;
   status(projectId: string): 'running' | 'stopped';
   stop(projectId: string): Promise<void>;
+  /** Runs a command; a sandbox that is only there for it goes with the server. */
   exec(project: Project, workspaceId: string | undefined, spec: ExecSpec): Promise<ExecResult>;
   logs(projectId: string, tail: number): Promise<string>;
   places(): string[];
+  /** Goes on with those of a server that is gone: the same sandbox where it lives, a new one where it does not. */
+  takeOver(): Promise<void>;
   close(): Promise<void>;
 }
 
+interface Entry {
+  box: Promise<LiveBox>;
+  projectId: string;
+  place?: string;
+  isKept?: boolean;
+}
+
 export function utilityBoxes(ports: SessionPorts): UtilityBoxes {
-  const boxes = new Map<string, { box: Promise<LiveBox>; projectId: string; place?: string }>();
+  const boxes = new Map<string, Entry>();
   const keyOf = (projectId: string, workspaceId: string): string => `${projectId} ${workspaceId}`;
 
-  async function make(entry: { place?: string }, project: Project, workspaceId: string): Promise<LiveBox> {
+  async function make(entry: Entry, project: Project, workspaceId: string): Promise<LiveBox> {
     const place = await makePlace(ports.runFolder);
     entry.place = place.name;
     try {
@@ -33,16 +45,38 @@ export function utilityBoxes(ports: SessionPorts): UtilityBoxes {
     }
   }
 
-  function start(project: Project, workspaceId = project.default_workspace_id): Promise<LiveBox> {
+  function enter(project: Project, workspaceId: string, open: (entry: Entry) => Promise<LiveBox>): Entry {
     const key = keyOf(project.id, workspaceId);
     const known = boxes.get(key);
-    if (known) return known.box;
-    const entry: { box: Promise<LiveBox>; projectId: string; place?: string } = { projectId: project.id, box: Promise.resolve() as never };
-    entry.box = make(entry, project, workspaceId);
+    if (known) return known;
+    const entry: Entry = { projectId: project.id, box: Promise.resolve() as never };
+    entry.box = open(entry);
     boxes.set(key, entry);
     const forget = (): void => void (boxes.get(key) === entry && boxes.delete(key));
-    entry.box.then((box) => box.over.then(forget), forget);
-    return entry.box;
+    entry.box.then(
+      (box) =>
+        box.over.then(async () => {
+          forget();
+          if (entry.isKept) await ports.log.write(() => ports.utilityTables.drop(project.id)).catch(() => {});
+        }),
+      forget,
+    );
+    return entry;
+  }
+
+  const started = (project: Project, workspaceId = project.default_workspace_id): Entry =>
+    enter(project, workspaceId, (entry) => make(entry, project, workspaceId));
+
+  async function start(project: Project): Promise<LiveBox> {
+    const entry = started(project);
+    const box = await entry.box;
+    await ports.log.write(() =>
+      ports.utilityTables.keep({
+        project_id: project.id, workspace_id: project.default_workspace_id, place: box.place.name, box_id: box.id, driver: box.driver.name, node: ports.node,
+      }),
+    );
+    entry.isKept = true;
+    return box;
   }
 
   async function remove(key: string): Promise<void> {
@@ -55,14 +89,37 @@ export function utilityBoxes(ports: SessionPorts): UtilityBoxes {
     if (boxes.get(key) === entry) boxes.delete(key);
   }
 
+  async function goOn(row: UtilityRow): Promise<void> {
+    const project = await ports.projects.load(row.project_id);
+    if (!project) return void (await ports.log.write(() => ports.utilityTables.drop(row.project_id)));
+    const driver = ports.drivers.find((each) => each.name === row.driver);
+    const found = await driver?.get(row.box_id);
+    const place = placeAt(ports.runFolder, row.place);
+    if (driver && found?.status === 'running') {
+      const entry = enter(project, row.workspace_id, (mine) => {
+        mine.place = place.name;
+        return reattachBox(ports, {
+          id: row.box_id, driver, project, workspaceId: row.workspace_id, place, binding: binding(place, project.id), labels: {}, from: 0,
+        });
+      });
+      entry.isKept = true;
+      await entry.box;
+    } else {
+      if (found) await driver?.remove(row.box_id);
+      await removePlace(ports.runFolder, row.place);
+      await start(project);
+    }
+  }
+
   return {
     start,
     status: (projectId) => ([...boxes.values()].some((entry) => entry.projectId === projectId) ? 'running' : 'stopped'),
     async stop(projectId) {
+      await ports.log.write(() => ports.utilityTables.drop(projectId));
       for (const [key, entry] of boxes) if (entry.projectId === projectId) await remove(key);
     },
     async exec(project, workspaceId, spec) {
-      const box = await start(project, workspaceId);
+      const box = await started(project, workspaceId).box;
       const env = { ...doorEnvironment(project, undefined), ...project.wish.env, ...(await secretValues(ports, project)), ...spec.env };
       return box.driver.exec(box.id, { ...spec, env });
     },
@@ -72,9 +129,23 @@ export function utilityBoxes(ports: SessionPorts): UtilityBoxes {
       return box ? box.driver.logs(box.id, tail) : '';
     },
     places: () => [...boxes.values()].flatMap((entry) => (entry.place ? [entry.place] : [])),
+    async takeOver() {
+      for (const row of ports.utilityTables.list()) {
+        if (isNodeAlive(row.node)) continue;
+        // Of several processes only one may take it: the row decides.
+        if (!(await ports.log.write(() => ports.utilityTables.claim(row.project_id, row.node, ports.node)))) continue;
+        await goOn(row).catch(async (error: unknown) => {
+          ports.logger.warn({ err: error, project: row.project_id }, 'the utility sandbox of a project could not be taken over');
+          // Tried again by whoever looks next.
+          await ports.log.write(() => ports.utilityTables.claim(row.project_id, ports.node, row.node)).catch(() => {});
+        });
+      }
+    },
     async close() {
-      for (const key of boxes.keys()) await remove(key);
+      for (const [key, entry] of boxes) {
+        if (entry.isKept) await (await entry.box).leave();
+        else await remove(key);
+      }
     },
   };
 }
-

@@ -17,6 +17,7 @@ export * from './sessions.ts';
 export * from './sqlite.ts';
 export * from './sign-ins.ts';
 export * from './tokens.ts';
+export * from './utility-boxes.ts';
 export type { RedactedItem, RedactedItems } from './redacted-items.ts';
 export * from './redactor.ts';
 export * from './secrets.ts';

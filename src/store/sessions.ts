@@ -104,6 +104,8 @@ export interface SessionTables {
   /** The session a message can go on with: a live one first, then the newest; never a failed one. */
   latest(of: { workspace_id: string; owner: string; parent_id: string | null; agent?: string }): Promise<SessionRow | undefined>;
   hasPlace(place: string): Promise<boolean>;
+  /** The server process that runs the session of a place. */
+  nodeOfPlace(place: string): Promise<string | undefined>;
   getNow(id: string): SessionRow | undefined;
   listNow(filter: SessionFilter): SessionRow[];
   liveRootsNow(projectId: string): number;
@@ -176,6 +178,9 @@ export async function openSessions(db: Database): Promise<SessionTables> {
     },
     async hasPlace(place) {
       return db.get('SELECT 1 FROM sessions WHERE place = ?', place) !== undefined;
+    },
+    async nodeOfPlace(place) {
+      return db.get<{ node: string | null }>(`SELECT node FROM sessions WHERE place = ? AND ${live}`, place)?.node ?? undefined;
     },
     async tree(rootId) {
       return treeNow(rootId);

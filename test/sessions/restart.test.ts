@@ -55,6 +55,48 @@ describe('after a restart of the server', () => {
     await until(async () => (await readdir(join(room.home, 'projects', room.project.id, 'logs'))).length === 0);
   });
 
+  test('a utility sandbox that someone started runs on, and a command finds it', async () => {
+    const { id } = await room.sessions.utility.start(room.project);
+    for (const how of ['stop', 'crash'] as const) {
+      room = await room.again(how);
+      await until(() => room.sessions.utility.status(room.project.id) === 'running');
+      assert.deepEqual(room.driver.running(), [id]);
+      assert.equal((await room.sessions.utility.exec(room.project, undefined, { command: ['true'], timeoutMs: 5000, maxBytes: 1000 })).exit_code, 0);
+    }
+    await room.sessions.utility.stop(room.project.id);
+    assert.deepEqual(room.driver.running(), []);
+    room = await room.again();
+    await room.sessions.stop();
+    assert.deepEqual(room.driver.running(), []);
+  });
+
+  test('a utility sandbox that was lost meanwhile is started anew; one that only a command needed is gone', async () => {
+    const { id } = await room.sessions.utility.start(room.project);
+    const { id: workspace } = await room.projects.createWorkspace(owner, room.project.id, {});
+    await room.sessions.utility.exec(room.project, workspace, { command: ['true'], timeoutMs: 5000, maxBytes: 1000 });
+    assert.equal(room.driver.running().length, 2);
+    await room.sessions.stop();
+    assert.deepEqual(room.driver.running(), [id]);
+    room.driver.kill(id);
+    room = await room.again();
+    await until(() => room.driver.running().length === 1);
+    assert.notEqual(room.driver.running()[0], id);
+  });
+
+  test('another server on the same home leaves alone what was taken over', async () => {
+    const id = await spawn('say x');
+    await room.until(id, status('idle'));
+    const [box, utility] = [await boxOf(id), (await room.sessions.utility.start(room.project)).id];
+    room = await room.again('crash');
+    await until(() => room.sessions.utility.status(room.project.id) === 'running');
+    const beside = await room.beside();
+    await beside.leave();
+    assert.ok(room.driver.running().includes(box));
+    assert.ok(room.driver.running().includes(utility));
+    await room.sessions.message(owner, { session_id: id, message: 'say still here' });
+    assert.equal((await room.until(id, completion(2))).type, 'completion');
+  });
+
   test('what the agent said while no server was there is not lost', async () => {
     const id = await spawn('wait 300');
     await room.until(id, userMessage);

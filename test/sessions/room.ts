@@ -9,7 +9,7 @@ import { asks, eventLog, presence, type Asks, type EventLog } from '../../src/lo
 import { projects, type Project, type Projects } from '../../src/projects/index.ts';
 import { fail, type Actor, type SessionEvent, type Settings } from '../../src/schema/index.ts';
 import { nodeIdentity, sessions, type BoxDoor, type SessionPorts, type Sessions } from '../../src/sessions/index.ts';
-import { Database, openAsks, openBlobs, openEvents, openHome, openProjects, openSessions, sqliteTokens, type Blobs } from '../../src/store/index.ts';
+import { Database, openAsks, openBlobs, openEvents, openHome, openProjects, openSessions, openUtilityBoxes, sqliteTokens, type Blobs } from '../../src/store/index.ts';
 import { plainDriver, type PlainDriver } from './plain-driver.ts';
 
 const agentProgram = join(import.meta.dirname, 'tiny-agent.ts');
@@ -78,7 +78,7 @@ async function build(homePath: string, driver: PlainDriver, options: RoomOptions
   const blobs = await openBlobs(db, home.blobs);
   const doors: BoxDoor[] = [];
   const ports: SessionPorts = {
-    log, asks: questions, tables, projectTables, projects: room, drivers: [driver], tokens: auth, blobs, settings,
+    log, asks: questions, tables, projectTables, utilityTables: await openUtilityBoxes(db), projects: room, drivers: [driver], tokens: auth, blobs, settings,
     secret: async (name) => {
       if (name !== 'KNOWN') throw fail('secret.missing', { name });
       return 'secret-value';
