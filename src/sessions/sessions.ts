@@ -16,6 +16,7 @@ import { utilityBoxes, type UtilityBoxes } from './utility-boxes.ts';
 const reconcileMs = 10_000;
 const maxAnswerBytes = 3 * 1024 * 1024;
 const declaredWithinMs = 500;
+const refillWithinMs = 1000;
 
 export interface EventsAnswer {
   session_id: string;
@@ -138,13 +139,24 @@ export function sessions(ports: SessionPorts): Sessions {
       });
       if (isFirst) {
         life.launch((await ports.tables.get(id))!, apiKey, slot);
-        warm.refill(wish);
+        refillAfter(id, wish);
       } else await takeBack(id, wish, slot);
       return answer;
     } catch (error) {
       await takeBack(id, wish, slot);
       throw error;
     }
+  }
+
+  /** Starting a sandbox takes the machine's breath: whoever just claimed one has the first word. */
+  function refillAfter(sessionId: string, wish: SlotWish): void {
+    const refill = (): void => {
+      ignore();
+      clearTimeout(late);
+      warm.refill(wish);
+    };
+    const ignore = life.onStatus((id, now) => void (id === sessionId && now !== 'starting' && now !== 'running' && refill()));
+    const late = setTimeout(refill, refillWithinMs).unref();
   }
 
   async function takeBack(sessionId: string, wish: SlotWish, slot: Slot | undefined): Promise<void> {

@@ -42,7 +42,7 @@ export interface EventFiles {
   sweep(): Promise<void>;
 }
 
-export interface Written {
+interface Written {
   file: string;
   first: number;
   last: number;

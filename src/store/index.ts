@@ -8,7 +8,6 @@ export type { Draft, KnownFile, Placed } from './file-messages.ts';
 export * from './file-thread.ts';
 export * from './home.ts';
 export * from './inside-folder.ts';
-export * from './kept-rows.ts';
 export * from './keys.ts';
 export * from './lock.ts';
 export * from './projects.ts';

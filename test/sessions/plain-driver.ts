@@ -9,6 +9,7 @@ const supervisor = join(import.meta.dirname, '../../src/supervisor.ts');
 export interface PlainDriver extends SandboxDriver {
   /** Kills a sandbox as an out-of-memory killer would. */
   kill(id: string): void;
+  /** The next sandbox of a session; what the pool does meanwhile goes on. */
   failNextStart(error: Error): void;
   running(): string[];
 }
@@ -32,9 +33,11 @@ export function plainDriver(): PlainDriver {
     running: () => [...boxes].filter(([, box]) => !box.isOver).map(([id]) => id),
     probe: async () => probe,
     async start(spec) {
-      const error = failure;
-      failure = undefined;
-      if (error) throw error;
+      const error = spec.labels['kind'] === 'session' ? failure : undefined;
+      if (error) {
+        failure = undefined;
+        throw error;
+      }
       mkdirSync(join(spec.spool, 'home'), { recursive: true });
       const child = spawn(process.execPath, [supervisor], {
         detached: true, stdio: 'ignore',
