@@ -91,7 +91,7 @@ export function utilityBoxes(ports: SessionPorts): UtilityBoxes {
 
   async function goOn(row: UtilityRow): Promise<void> {
     const project = await ports.projects.load(row.project_id);
-    if (!project) return void (await ports.log.write(() => ports.utilityTables.drop(row.project_id)));
+    if (!project) return ports.log.write(() => ports.utilityTables.drop(row.project_id));
     const driver = ports.drivers.find((each) => each.name === row.driver);
     const found = await driver?.get(row.box_id);
     const place = placeAt(ports.runFolder, row.place);
