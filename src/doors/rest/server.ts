@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import swagger from '@fastify/swagger';
 import fastify, { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { Logger } from '../../observe/index.ts';
@@ -98,29 +99,41 @@ export function sendError(
   const failure = error instanceof Failure ? error : fromFastify(error as FastifyError, request);
   if (failure.http >= 500) log.error({ err: failure.cause ?? failure, requestId: request.id, path: pathOf(request) }, failure.message);
   if (failure.http === 401) void reply.header('WWW-Authenticate', 'Bearer realm="oubliette"');
-  if (failure.code === 'body.too_large') takeTheRest(request, reply);
   const wait = /in (\d+) s/.exec(failure.message);
   if (failure.code === 'rate.limited' && wait) void reply.header('Retry-After', wait[1]);
-  return reply
-    .code(failure.http === 200 ? 400 : failure.http)
-    .type('application/json')
-    .send({ error: errorBody(failure, request.id, redact) });
+  const answer = (): FastifyReply =>
+    reply
+      .code(failure.http === 200 ? 400 : failure.http)
+      .type('application/json')
+      .send({ error: errorBody(failure, request.id, redact) });
+  if (failure.code !== 'body.too_large') return answer();
+  afterTheRest(request.raw, answer);
+  return reply;
 }
 
 /**
  * Hanging up on someone who is still sending makes them see a broken connection instead of our answer: the rest is read
- * and thrown away, within reason.
+ * and thrown away first, within reason.
  */
-function takeTheRest({ raw }: FastifyRequest, reply: FastifyReply): void {
-  void reply.removeHeader('connection');
-  reply.raw.shouldKeepAlive = true;
+function afterTheRest(raw: IncomingMessage, answer: () => void): void {
+  if (raw.readableEnded || raw.destroyed) return answer();
   let bytes = 0;
-  raw.on('data', (chunk: Buffer) => {
-    if ((bytes += chunk.length) > mostThrownAway) raw.destroy();
-  });
+  const count = (chunk: Buffer): void => {
+    bytes += chunk.length;
+    if (bytes > mostThrownAway) done();
+    else quiet.refresh();
+  };
+  const done = (): void => {
+    clearTimeout(quiet);
+    raw.off('data', count).off('end', done).off('close', done);
+    answer();
+  };
+  const quiet = setTimeout(done, quietMs);
+  raw.on('data', count).on('end', done).on('close', done);
 }
 
 const mostThrownAway = 64 * 2 ** 20;
+const quietMs = 500;
 
 function errorBody(failure: Failure, requestId: string, redact: (text: string) => string): object {
   const details = failure.details.map(({ path, message }) => ({ path: redact(path), message: redact(message) }));
