@@ -173,6 +173,16 @@ describe('asks', () => {
     assert.equal((await room.asks.wait(session, id)).outcome, 'timeout');
   });
 
+  test('of an earlier version are found again under their key after the upgrade', async () => {
+    await ask({ key: 'call-1' });
+    await room.db.write((db) => db.run("UPDATE asks SET id = 'ask_older'"));
+    await room.close();
+    room = await openRoom();
+    await room.asks.adopt(session);
+    assert.equal((await ask({ key: 'call-1' })).id, 'ask_older');
+    assert.equal((await events()).length, 1);
+  });
+
   test('are found again under the key of the asking side', async () => {
     const [one, two] = await Promise.all([ask({ key: 'call-1' }), ask({ key: 'call-1' })]);
     assert.equal(one.id, two.id);

@@ -78,6 +78,8 @@ export function asks({ log, tables, presence, reconnectGraceMs }: AsksOptions): 
   const seen = new Set<string>();
   /** Until when an owner who was there before our restart counts as present. */
   const graceUntil = new Map<string, number>();
+  /** Open questions of an earlier version, which did not make their id from their key. */
+  const olderIds = new Map<string, string>();
   const timers = askTimers();
 
   const unlisten = [
@@ -146,6 +148,7 @@ export function asks({ log, tables, presence, reconnectGraceMs }: AsksOptions): 
       }
       for (const row of await tables.open(sessionId)) {
         known.set(row.id, row);
+        if (row.ask_key !== null && row.id !== idOfKey(sessionId, row.ask_key)) olderIds.set(`${sessionId} ${row.ask_key}`, row.id);
         watchDeadline(row);
         if (row.on_disconnect === 'fail') await checkPresence(asAsk(row));
       }
@@ -174,7 +177,7 @@ export function asks({ log, tables, presence, reconnectGraceMs }: AsksOptions): 
     payload: unknown,
     event: (id: string, deadline: string) => EventBody,
   ): Ask {
-    const id = question.key === undefined ? newId('ask') : idOfKey(question.sessionId, question.key);
+    const id = question.key === undefined ? newId('ask') : (olderIds.get(`${question.sessionId} ${question.key}`) ?? idOfKey(question.sessionId, question.key));
     const again = question.key === undefined ? undefined : tables.getNow(question.sessionId, id);
     if (again) return asAsk(again);
     const deadline = Date.now() + question.timeoutMs;

@@ -30,6 +30,13 @@ const steps = [
    CREATE INDEX asks_session ON asks (session_id, state);
    CREATE INDEX asks_open ON asks (deadline) WHERE state = 'open';
    CREATE TABLE callers_seen (session_id TEXT PRIMARY KEY) STRICT;`,
+  `CREATE TABLE asks_kept (id TEXT PRIMARY KEY, session_id TEXT NOT NULL, kind TEXT NOT NULL, owner TEXT NOT NULL,
+     turn INTEGER NOT NULL, tool TEXT NOT NULL, payload TEXT NOT NULL, deadline INTEGER NOT NULL, on_disconnect TEXT NOT NULL,
+     ask_key TEXT, event_index INTEGER NOT NULL, state TEXT NOT NULL, answer TEXT, timeout_ms INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+   INSERT INTO asks_kept SELECT id, session_id, kind, owner, turn, tool, payload, deadline, on_disconnect, ask_key,
+     event_index, state, answer, timeout_ms FROM asks;
+   DROP TABLE asks;
+   ALTER TABLE asks_kept RENAME TO asks;`,
   // Every page that a commit touches is waited for by an agent: one tree, in which the few open ones lie together.
   `CREATE TABLE asks_kept (session_id TEXT NOT NULL, is_closed INTEGER NOT NULL, id TEXT NOT NULL, kind TEXT NOT NULL, owner TEXT NOT NULL,
      turn INTEGER NOT NULL, tool TEXT NOT NULL, payload TEXT NOT NULL, deadline INTEGER NOT NULL, on_disconnect TEXT NOT NULL,
