@@ -1,15 +1,6 @@
 import { readFile, rm } from 'node:fs/promises';
+import type { ServerInfo } from '../schema/index.ts';
 import { replaceFile } from '../store/index.ts';
-
-/** What `server.json` says. */
-export interface Announced {
-  pid: number;
-  port: number;
-  url: string;
-  mcpUrl: string;
-  version: string;
-  startedAt: string;
-}
 
 const lookEveryMs = 1_000;
 
@@ -17,7 +8,7 @@ const lookEveryMs = 1_000;
  * Writes `server.json`, and takes it away at the end. Several servers may run on one home: the last one started is
  * named, and when it ends one that still runs takes its place.
  */
-export async function announce(path: string, info: Announced): Promise<() => Promise<void>> {
+export async function announce(path: string, info: ServerInfo): Promise<() => Promise<void>> {
   const mine = `${JSON.stringify(info)}\n`;
   await replaceFile(path, mine);
   let looking = Promise.resolve();
@@ -40,7 +31,7 @@ const textOf = (path: string): Promise<string> => readFile(path, 'utf8').catch((
 /** Whether a server that still runs is named. */
 function isTaken(text: string): boolean {
   try {
-    return process.kill((JSON.parse(text) as Announced).pid, 0);
+    return process.kill((JSON.parse(text) as ServerInfo).pid, 0);
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === 'EPERM';
   }

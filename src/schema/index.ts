@@ -23,3 +23,4 @@ export * from './supervisor.ts';
 export { safePattern, uncheckedPatterns, type SafePattern } from './safe-pattern.ts';
 export * from './relay.ts';
 export * from './tool.ts';
+export * from './server-info.ts';

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
+import type { ServerInfo } from '../../schema/index.ts';
 import { CommandFailure } from './failure.ts';
 
 export interface ServerAddress {
@@ -8,16 +9,6 @@ export interface ServerAddress {
   token: string;
   /** Shows that we can read the server's home: what runs commands on a machine is changed from that machine. */
   proof?: string;
-}
-
-/** What a running server wrote about itself. */
-export interface ServerInfo {
-  pid: number;
-  port: number;
-  url: string;
-  mcpUrl: string;
-  version: string;
-  startedAt: string;
 }
 
 export function homeFolder(flag: string | undefined, env: NodeJS.ProcessEnv): string {
