@@ -137,7 +137,7 @@ class FollowingSearch implements CatalogSearch {
   async #doc(id: string): Promise<SearchDoc | undefined> {
     const summary = this.#catalog.byId(id);
     const bundle = summary && this.#catalog.bundle(summary.bundleID);
-    const tool = summary && (await this.#catalog.whole(summary));
+    const tool = summary && (await this.#catalog.whole(summary, false));
     if (!bundle || !tool) return undefined;
     return {
       id,

@@ -171,8 +171,9 @@ export class Catalog {
     return [...(offered ?? this.#stored.records.ofBundle(bundleID))].sort(compareSummaries);
   }
 
-  whole(summary: ToolSummary): Promise<Tool | undefined> {
-    return this.#stored.whole(summary);
+  /** The whole of a tool, kept for the next who asks unless told otherwise. */
+  whole(summary: ToolSummary, isKept = true): Promise<Tool | undefined> {
+    return this.#stored.whole(summary, isKept);
   }
 
   /** Looks for what another process may have added a moment ago; for look-ups that found nothing. */

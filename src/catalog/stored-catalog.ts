@@ -76,8 +76,8 @@ export class StoredCatalog {
     return self;
   }
 
-  /** The whole of a stored tool; undefined when its file vanished or broke since. */
-  async whole(summary: ToolSummary): Promise<Tool | undefined> {
+  /** The whole of a stored tool; undefined when its file vanished or broke since. Whoever reads all of them keeps none. */
+  async whole(summary: ToolSummary, isKept = true): Promise<Tool | undefined> {
     const file = summary.file;
     if (!file) return summary.whole;
     const key = summary.id;
@@ -88,7 +88,8 @@ export class StoredCatalog {
       (await readFile(join(this.#options.folder, file.path), 'utf8').catch(() => undefined));
     if (text === undefined) return undefined;
     try {
-      return this.#keep(wholeOf(parseTool(text, file.path, summary.bundleID)));
+      const tool = wholeOf(parseTool(text, file.path, summary.bundleID));
+      return isKept ? this.#keep(tool) : tool;
     } catch {
       return undefined;
     }

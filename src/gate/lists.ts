@@ -1,7 +1,10 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { reachesBundle } from '../auth/index.ts';
-import type { Catalog, OrderKey, PageTokens, SearchHit, SearchOptions } from '../catalog/index.ts';
+import type { Catalog, OrderKey, PageTokens, SearchHit, SearchOptions, ToolSummary } from '../catalog/index.ts';
 import { fail, parseUuid7, type Actor, type Bundle, type ToolView } from '../schema/index.ts';
 import type { ToolViews } from './tool-views.ts';
+
+const lookAtOnce = 64;
 
 export interface Page<T> {
   items: T[];
@@ -68,7 +71,7 @@ export function lists(catalog: Catalog, views: ToolViews, tokens: PageTokens, fi
       const pageSize = size ?? state?.size ?? defaultPageSize;
       const wanted = new Set(filter.bundleIDs.map((id) => parseUuid7(id) ?? id));
       const items: ToolView[] = [];
-      for (const summary of catalog.summaries(state?.after)) {
+      for await (const summary of summariesInTurns(catalog, state?.after)) {
         if (wanted.size > 0 && !wanted.has(summary.bundleID)) continue;
         if (filter.tags.length > 0 && !filter.tags.some((tag) => summary.tags?.includes(tag))) continue;
         const bundle = catalog.bundle(summary.bundleID);
@@ -90,7 +93,9 @@ export function lists(catalog: Catalog, views: ToolViews, tokens: PageTokens, fi
         throw fail('request.invalid', { reason: 'q is missing: say what to look for' }, { details: [{ path: '/q', message: 'is missing' }] });
       const items: (ToolView & { match: Match })[] = [];
       let last: Place | undefined;
+      let looked = 0;
       for await (const hit of hitsAfter(actor, filter, pageSize, state?.after)) {
+        if (++looked % lookAtOnce === 0) await nextTurn();
         const summary = catalog.byId(hit.id);
         const bundle = summary && catalog.bundle(summary.bundleID);
         if (!summary || !bundle || !reachesBundle(actor, bundle.slug)) continue;
@@ -122,6 +127,19 @@ interface State<Filter, After> {
   filter: Filter;
   size?: number;
   after: After;
+}
+
+/** In list order, with a turn for others after every few; goes on by key, because the catalog may change meanwhile. */
+async function* summariesInTurns(catalog: Catalog, after?: OrderKey): AsyncGenerator<ToolSummary> {
+  for (let key = after; ; await nextTurn()) {
+    let looked = 0;
+    for (const summary of catalog.summaries(key)) {
+      key = summary;
+      yield summary;
+      if (++looked === lookAtOnce) break;
+    }
+    if (looked < lookAtOnce) return;
+  }
 }
 
 type Place = NonNullable<SearchOptions['after']>;
