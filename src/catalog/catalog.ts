@@ -31,6 +31,7 @@ export class Catalog {
     const { home, db, providers } = options;
     self.#stored = await StoredCatalog.open({
       folder: home.catalog,
+      recordsPath: join(home.run, 'catalog-records'),
       cachePath: join(home.run, 'catalog-cache.db'),
       lockPath: join(home.run, 'catalog.lock'),
       db,

@@ -6,12 +6,15 @@ import { FileThread, makeFolder, ProcessLock, type Database } from '../store/ind
 import { openCatalogCache, type CatalogCache } from './catalog-cache.ts';
 import { ChangeQueue, type Creation, type Operation } from './change-queue.ts';
 import { FolderWatch } from './folder-watch.ts';
+import { readParts, writeParts } from './parts-file.ts';
 import { bundlePath, parseTool, type ToolFile } from './stored-files.ts';
-import { StoredRecords, summarise, wholeOf, type Change, type FileStamp } from './stored-records.ts';
+import { StoredRecords, summarise, wholeOf, type Change, type FileStamp, type SavedRecords } from './stored-records.ts';
 import type { ToolSummary } from './tool-summary.ts';
 
 export interface StoredCatalogOptions {
   folder: string;
+  /** Where all records lie between two starts. */
+  recordsPath: string;
   cachePath: string;
   lockPath: string;
   db: Database;
@@ -26,6 +29,17 @@ export const switchesPath = 'switches';
 
 /** Where new files are written; nobody watches it, so nobody is woken by files that are not there yet. */
 const draftsFolder = '.drafts';
+interface SavedHead {
+  /** Every announcement up to here is in the records. */
+  seq: number;
+  records: SavedRecords['head'];
+}
+
+interface Announced {
+  seq: number;
+  path: string;
+}
+
 const keptTools = 4096;
 const foldersAtOnce = 32;
 const lookAtOnce = 64;
@@ -49,6 +63,7 @@ export class StoredCatalog {
   #looking: NodeJS.Timeout | undefined;
   #background: Promise<void> = Promise.resolve();
   #closed = false;
+  #savedRevision = -1;
 
   private constructor(options: StoredCatalogOptions, cache: CatalogCache) {
     this.#options = options;
@@ -167,30 +182,75 @@ export class StoredCatalog {
     this.#seenSeq =
       this.#options.db.get<{ seq: number | null }>('SELECT max(seq) AS seq FROM catalog_changes')?.seq ?? 0;
     this.#watch.add('');
+    const restored = await this.#restore();
     const unread: string[] = [];
-    const stale: string[] = [];
     const folders = await this.#folders();
     await inTurns(folders, foldersAtOnce, async (folder) => {
       const paths = await this.#filesOf(folder);
+      const fresh = paths.filter((path) => !this.records.stampOf(path));
+      if (paths.length - fresh.length < this.records.knownIn(folder)) this.#forgetMissing(folder, paths);
+      // There are few of these, and all else depends on them: they are compared with their files before anything is served.
+      if (this.records.stampOf(bundlePath(folder))) unread.push(bundlePath(folder));
+      if (fresh.length === 0) return;
       // Folder by folder: all at once they would need as much memory again as the catalog itself.
       const cached = new Map(this.#cache.summaries(folder).map((row) => [row.path, row]));
-      for (const path of paths) {
-        const row = cached.get(path);
-        if (row) this.records.takeSummary(unpackSummary(row.summary, path, row), true);
+      for (const path of fresh) {
+        const row = restored?.doubtful.has(path) ? undefined : cached.get(path);
+        if (row) this.records.takeSummary(unpackSummary(row.summary, path, row), !restored);
         else unread.push(path);
-        cached.delete(path);
       }
-      stale.push(...cached.keys());
     });
-    const known = new Set(folders);
-    for (const folder of this.#cache.folders()) if (!known.has(folder)) stale.push(...this.#cache.summaries(folder).map((row) => row.path));
-    this.#cache.remove(stale);
-    await this.#lookAt(unread, true);
-    this.records.settle();
+    const there = new Set(folders);
+    for (const folder of this.records.bundleFolders()) if (!there.has(folder)) this.#forgetMissing(folder, []);
+    await this.#lookAt(unread, !restored);
+    if (!restored) this.records.settle();
     this.#inBackground(() => this.#lookThrough());
     this.#inBackground(() => this.#sweep());
+    if (!restored) this.#inBackground(() => this.#saveWhileServing());
     this.#looking = setInterval(() => this.#inBackground(() => this.#lookAround()), lookEveryMs);
     this.#looking.unref();
+  }
+
+  /**
+   * Takes over the records of the last run: what was announced since counts as unknown. Undefined when there are none, or
+   * when nobody can tell any more what was announced since.
+   */
+  async #restore(): Promise<{ doubtful: Set<string> } | undefined> {
+    const saved = await readParts<SavedHead>(this.#options.recordsPath);
+    if (!saved || saved.head.seq > this.#seenSeq) return undefined;
+    const rows = this.#options.db.all<Announced>('SELECT seq, path FROM catalog_changes WHERE seq >= ?', saved.head.seq);
+    const isUnbroken = saved.head.seq === 0 ? rows.length === 0 || rows[0]!.seq === 1 : rows[0]?.seq === saved.head.seq;
+    if (!isUnbroken) return undefined;
+    this.records.restore({ head: saved.head.records, parts: saved.parts });
+    this.#savedRevision = this.records.revision;
+    const doubtful = new Set(rows.filter(({ seq }) => seq > saved.head.seq).map(({ path }) => path));
+    for (const path of doubtful) this.records.forget(path);
+    return { doubtful };
+  }
+
+  /** Under the lock no change is under way: what was announced until then is also in the records. */
+  async #saveWhileServing(): Promise<void> {
+    const seq = await this.#lock.hold(async () => {
+      await this.#catchUp();
+      return this.#seenSeq;
+    });
+    await this.#save(seq);
+  }
+
+  async #save(seq: number): Promise<void> {
+    const { revision } = this.records;
+    if (revision === this.#savedRevision) return;
+    const { head, parts } = this.records.save();
+    const saved = { head: { seq, records: head }, parts };
+    await writeParts<SavedHead>(this.#options.recordsPath, saved, () => this.records.revision === revision);
+    this.#savedRevision = revision;
+  }
+
+  #forgetMissing(folder: string, present: readonly string[]): void {
+    const there = new Set(present);
+    const missing = this.records.pathsOf(folder).filter((path) => !there.has(path));
+    this.#cache.remove(missing);
+    for (const path of missing) this.records.forget(path);
   }
 
   /** What writers that were killed left behind; younger ones may belong to a writer that still runs. */
@@ -202,6 +262,9 @@ export class StoredCatalog {
         const info = await stat(path).catch(() => undefined);
         if (info && Date.now() - info.mtimeMs > strayMs) await rm(path, { force: true });
       }
+    const known = this.records.bundleFolders();
+    for (const folder of this.#cache.folders())
+      if (!known.has(folder)) this.#cache.remove(this.#cache.summaries(folder).map((row) => row.path));
   }
 
   async #folders(): Promise<string[]> {
@@ -304,6 +367,8 @@ export class StoredCatalog {
     this.#watch.close();
     await this.#changes.idle();
     await this.#background;
+    // Without them the next start takes longer, no more.
+    await this.#save(this.#seenSeq).catch(() => {});
     await this.#files.close();
     await this.#lock.close();
     await this.#cache.close();

@@ -3,7 +3,7 @@ import type { Tool } from '../schema/index.ts';
 import { bundlePath, kindOf, parseBundle, parseTool, toolPath, type BundleFile, type ToolFile } from './stored-files.ts';
 import { ToolOrder } from './tool-order.ts';
 import type { ToolSummary } from './tool-summary.ts';
-import { ToolTable } from './tool-table.ts';
+import { ToolTable, type SavedTools } from './tool-table.ts';
 
 export interface FileStamp {
   mtimeMs: number;
@@ -13,6 +13,12 @@ export interface FileStamp {
 /** Which take of a file this was: two changes within one tick of the file system's clock look alike otherwise. */
 export interface KnownStamp extends FileStamp {
   revision: number;
+}
+
+/** All that is known, in a form that can be written and read in one go. */
+export interface SavedRecords {
+  head: { tools: Omit<SavedTools, 'parts'>; bundles: [BundleFile, KnownStamp | undefined][] };
+  parts: Record<string, Uint8Array>;
 }
 
 export type Change =
@@ -73,6 +79,32 @@ export class StoredRecords {
     this.ordered.settle();
   }
 
+  /** Grows with every change of a tool or a bundle. */
+  get revision(): number {
+    return this.#tools.revision + this.#bundleRevisions;
+  }
+
+  save(): SavedRecords {
+    const { parts, ...tools } = this.#tools.save();
+    const bundles = [...this.bundles].map(([id, file]): [BundleFile, KnownStamp | undefined] => [
+      file,
+      this.#bundleStamps.get(bundlePath(id)),
+    ]);
+    return { head: { tools, bundles }, parts: { ...parts, order: this.ordered.save() } };
+  }
+
+  /** Takes what was saved as it is; for records that are still empty. */
+  restore({ head: { tools, bundles }, parts }: SavedRecords): void {
+    this.#tools.restore({ ...tools, parts });
+    this.ordered.restore(parts['order']!);
+    for (const [file, stamp] of bundles) {
+      this.bundles.set(file.id, file);
+      if (!stamp) continue;
+      this.#bundleStamps.set(bundlePath(file.id), stamp);
+      this.#bundleRevisions = Math.max(this.#bundleRevisions, stamp.revision);
+    }
+  }
+
   /** The file is gone. */
   forget(path: string): Change | undefined {
     this.corrupt.delete(path);
@@ -85,6 +117,7 @@ export class StoredRecords {
     const of = kindOf(path);
     if (of?.kind !== 'bundle') return undefined;
     this.#bundleStamps.delete(path);
+    this.#bundleRevisions++;
     return this.bundles.delete(of.bundleID) ? { kind: 'bundle', id: of.bundleID } : undefined;
   }
 
@@ -133,6 +166,11 @@ export class StoredRecords {
 
   countOf(bundleID: string): number {
     return this.#tools.countOf(bundleID);
+  }
+
+  /** Files in a bundle's folder that were read well: its tools and its own. */
+  knownIn(bundleID: string): number {
+    return this.countOf(bundleID) + (this.#bundleStamps.has(bundlePath(bundleID)) ? 1 : 0);
   }
 
   /** Tool files in a bundle's folder, damaged ones included. */

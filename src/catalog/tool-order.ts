@@ -4,7 +4,7 @@ import { compareSummaries, type OrderKey, type ToolSummary } from './tool-summar
 /** The tools of a table in list order, so that a page of a large catalog costs no sort. */
 export class ToolOrder {
   readonly #table: ToolTable;
-  #numbers = new Int32Array(1024);
+  #numbers: Int32Array = new Int32Array(1024);
   #size = 0;
 
   constructor(table: ToolTable) {
@@ -27,9 +27,19 @@ export class ToolOrder {
     keys.forEach(({ number }, at) => (this.#numbers[at] = number));
   }
 
+  /** Good until the next change. */
+  save(): Uint8Array {
+    return new Uint8Array(this.#numbers.buffer, this.#numbers.byteOffset, this.#size * 4);
+  }
+
+  restore(saved: Uint8Array): void {
+    this.#size = saved.byteLength / 4;
+    this.#numbers = new Int32Array(saved.buffer, saved.byteOffset, this.#size);
+  }
+
   add(number: number): void {
     if (this.#size === this.#numbers.length) {
-      const larger = new Int32Array(this.#size * 2);
+      const larger = new Int32Array(Math.max(1024, this.#size * 2));
       larger.set(this.#numbers);
       this.#numbers = larger;
     }

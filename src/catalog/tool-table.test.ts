@@ -57,6 +57,14 @@ test('after any changes the table answers as plain maps would', () => {
           model.delete(step.forget);
         }
       agree(records, [...model.values()]);
+      const again = new StoredRecords();
+      again.restore(structuredClone(records.save()));
+      agree(again, [...model.values()]);
+      for (const tool of loaded) {
+        again.takeSummary(tool);
+        model.set(tool.file!.path, tool);
+      }
+      agree(again, [...model.values()]);
     }),
     { numRuns: 300 },
   );

@@ -10,31 +10,54 @@ const fileHashBytes = 16;
 const keptSummaries = 2048;
 const none = -1;
 
+/** What is kept of every tool, and in how many numbers each. */
+const kinds = {
+  starts: [Uint32Array, 1],
+  lengths: [Uint32Array, 1],
+  mtimes: [Float64Array, 1],
+  sizes: [Float64Array, 1],
+  revisions: [Float64Array, 1],
+  bundles: [Uint32Array, 1],
+  /** The next tool of the same bundle. */
+  nexts: [Int32Array, 1],
+  idHashes: [Uint32Array, 1],
+  nameHashes: [Uint32Array, 1],
+  slugHashes: [Uint32Array, 1],
+  pathHashes: [Uint32Array, 1],
+  fileHashes: [Uint8Array, fileHashBytes],
+} as const;
+type ColumnName = keyof typeof kinds;
+type Columns = { [Name in ColumnName]: InstanceType<(typeof kinds)[Name][0]> };
+type Kind = new (size: number) => Columns[ColumnName];
+
+function columnsOf(make: (name: ColumnName, Kind: Kind, width: number) => Columns[ColumnName]): Columns {
+  return Object.fromEntries(
+    (Object.keys(kinds) as ColumnName[]).map((name) => [name, make(name, kinds[name][0] as Kind, kinds[name][1])]),
+  ) as unknown as Columns;
+}
+
+/** A table as it lies on disk. */
+export interface SavedTools {
+  count: number;
+  revision: number;
+  bundleIds: string[];
+  /** The columns by name, and `texts`. */
+  parts: Record<string, Uint8Array>;
+}
+
 /**
  * All stored tools in a few long columns: a hundred thousand objects would take three times the memory, and the garbage
  * collector would walk over them again and again. A summary is made when it is asked for.
  */
 export class ToolTable {
-  #texts = Buffer.alloc(64 * 1024);
+  #texts: Buffer = Buffer.alloc(64 * 1024);
   #textEnd = 0;
   #deadBytes = 0;
-  #starts = new Uint32Array(1024);
-  #lengths = new Uint32Array(1024);
-  #mtimes = new Float64Array(1024);
-  #sizes = new Float64Array(1024);
-  #revisions = new Float64Array(1024);
-  #bundles = new Uint32Array(1024);
-  /** The next tool of the same bundle. */
-  #nexts = new Int32Array(1024);
-  #idHashes = new Uint32Array(1024);
-  #nameHashes = new Uint32Array(1024);
-  #slugHashes = new Uint32Array(1024);
-  #pathHashes = new Uint32Array(1024);
-  #fileHashes = Buffer.alloc(1024 * fileHashBytes);
-  readonly #byId = new HashSlots((number) => this.#idHashes[number] as number);
-  readonly #byName = new HashSlots((number) => this.#nameHashes[number] as number);
-  readonly #bySlug = new HashSlots((number) => this.#slugHashes[number] as number);
-  readonly #byPath = new HashSlots((number) => this.#pathHashes[number] as number);
+  #columns = columnsOf((_, Kind, width) => new Kind(1024 * width));
+  readonly #byId = new HashSlots((number) => this.#columns.idHashes[number] as number);
+  readonly #byName = new HashSlots((number) => this.#columns.nameHashes[number] as number);
+  readonly #bySlug = new HashSlots((number) => this.#columns.slugHashes[number] as number);
+  readonly #byPath = new HashSlots((number) => this.#columns.pathHashes[number] as number);
   readonly #bundleIds: string[] = [];
   readonly #bundleNumbers = new Map<string, number>();
   readonly #heads: number[] = [];
@@ -48,9 +71,46 @@ export class ToolTable {
     return this.#given - this.#free.length;
   }
 
+  /** Grows with every change. */
+  get revision(): number {
+    return this.#revision;
+  }
+
+  /** Everything, as it lies in memory: good until the next change. */
+  save(): SavedTools {
+    const parts: Record<string, Uint8Array> = { texts: this.#texts.subarray(0, this.#textEnd) };
+    for (const name of Object.keys(kinds) as ColumnName[]) {
+      const column = this.#columns[name].subarray(0, this.#given * kinds[name][1]);
+      parts[name] = new Uint8Array(column.buffer, column.byteOffset, column.byteLength);
+    }
+    return { count: this.#given, revision: this.#revision, bundleIds: this.#bundleIds, parts };
+  }
+
+  /** Takes what was saved as it is; for a table that is still empty. The parts start at multiples of eight bytes. */
+  restore({ count, revision, bundleIds, parts }: SavedTools): void {
+    const texts = parts['texts']!;
+    this.#texts = Buffer.from(texts.buffer, texts.byteOffset, texts.byteLength);
+    this.#textEnd = texts.byteLength;
+    this.#columns = columnsOf((name, Kind, width) => {
+      const { buffer, byteOffset } = parts[name]!;
+      return new (Kind as unknown as new (buffer: ArrayBufferLike, at: number, size: number) => Columns[ColumnName])(
+        buffer,
+        byteOffset,
+        count * width,
+      );
+    });
+    this.#given = count;
+    this.#revision = revision;
+    for (const id of bundleIds) this.#bundleNumber(id);
+    for (let number = 0; number < count; number++)
+      if (this.#columns.lengths[number] === 0) this.#free.push(number);
+      else this.#list(number);
+    this.#deadBytes = this.#textEnd - this.#columns.lengths.reduce((sum, length) => sum + length, 0);
+  }
+
   /** Every number that stands for a tool. */
   *numbers(): Generator<number> {
-    for (let number = 0; number < this.#given; number++) if (this.#lengths[number] !== 0) yield number;
+    for (let number = 0; number < this.#given; number++) if (this.#columns.lengths[number] !== 0) yield number;
   }
 
   /** Adds a tool whose path is not there yet; answers its number. */
@@ -58,32 +118,39 @@ export class ToolTable {
     const { path, mtimeMs, size } = summary.file!;
     const number = this.#free.pop() ?? this.#next();
     this.#write(number, pack(summary));
-    this.#mtimes[number] = mtimeMs;
-    this.#sizes[number] = size;
-    this.#revisions[number] = ++this.#revision;
-    this.#idHashes[number] = hashOfText(summary.id);
-    this.#nameHashes[number] = hashOfText(summary.name);
+    this.#columns.mtimes[number] = mtimeMs;
+    this.#columns.sizes[number] = size;
+    this.#columns.revisions[number] = ++this.#revision;
+    this.#columns.idHashes[number] = hashOfText(summary.id);
+    this.#columns.nameHashes[number] = hashOfText(summary.name);
     const bundle = this.#bundleNumber(summary.bundleID);
-    this.#slugHashes[number] = hashOfText(summary.slug, bundle);
-    this.#pathHashes[number] = hashOfText(path);
-    this.#fileHashes.write(fileHashOf(path), number * fileHashBytes, 'hex');
-    this.#bundles[number] = bundle;
-    this.#nexts[number] = this.#heads[bundle] as number;
+    this.#columns.slugHashes[number] = hashOfText(summary.slug, bundle);
+    this.#columns.pathHashes[number] = hashOfText(path);
+    this.#columns.fileHashes.set(Buffer.from(fileHashOf(path), 'hex'), number * fileHashBytes);
+    this.#columns.bundles[number] = bundle;
+    this.#list(number);
+    return number;
+  }
+
+  /** Makes it known to all look-ups. */
+  #list(number: number): void {
+    const bundle = this.#columns.bundles[number] as number;
+    this.#columns.nexts[number] = this.#heads[bundle] as number;
     this.#heads[bundle] = number;
     this.#counts[bundle] = (this.#counts[bundle] as number) + 1;
     for (const slots of [this.#byId, this.#byName, this.#bySlug, this.#byPath]) slots.add(number);
-    return number;
   }
 
   remove(number: number): void {
     for (const slots of [this.#byId, this.#byName, this.#bySlug, this.#byPath]) slots.remove(number);
-    const bundle = this.#bundles[number] as number;
+    const bundle = this.#columns.bundles[number] as number;
     this.#unlink(bundle, number);
     this.#counts[bundle] = (this.#counts[bundle] as number) - 1;
-    this.#deadBytes += this.#lengths[number] as number;
-    this.#lengths[number] = 0;
+    this.#deadBytes += this.#columns.lengths[number] as number;
+    this.#columns.lengths[number] = 0;
     this.#kept.delete(number);
     this.#free.push(number);
+    this.#revision++;
   }
 
   /** The summary, kept for a while: what is asked for once is asked for again. */
@@ -100,10 +167,10 @@ export class ToolTable {
   read(number: number): ToolSummary {
     const kept = this.#kept.get(number);
     if (kept) return kept;
-    const start = this.#starts[number] as number;
-    const text = this.#texts.toString('utf8', start, start + (this.#lengths[number] as number));
+    const start = this.#columns.starts[number] as number;
+    const text = this.#texts.toString('utf8', start, start + (this.#columns.lengths[number] as number));
     const [id, slug, version, name, type, isOn, createdAt, modifiedAt, ...tags] = JSON.parse(text) as Packed;
-    const bundleID = this.#bundleIds[this.#bundles[number] as number] as string;
+    const bundleID = this.#bundleIds[this.#columns.bundles[number] as number] as string;
     return {
       id,
       slug,
@@ -117,8 +184,8 @@ export class ToolTable {
       modifiedAt: modifiedAt === 0 ? createdAt : modifiedAt,
       file: {
         path: `${bundleID}/${readableName(slug, version)}.${this.#fileHash(number)}.json`,
-        mtimeMs: this.#mtimes[number] as number,
-        size: this.#sizes[number] as number,
+        mtimeMs: this.#columns.mtimes[number] as number,
+        size: this.#columns.sizes[number] as number,
       },
     };
   }
@@ -128,7 +195,7 @@ export class ToolTable {
     if (bundle === undefined) return undefined;
     const hash = fileHashOf(path);
     for (const number of this.#byPath.find(hashOfText(path)))
-      if (this.#bundles[number] === bundle && this.#fileHash(number) === hash) return number;
+      if (this.#columns.bundles[number] === bundle && this.#fileHash(number) === hash) return number;
     return undefined;
   }
 
@@ -154,7 +221,7 @@ export class ToolTable {
   *ofBundle(bundleID: string): Generator<number> {
     const bundle = this.#bundleNumbers.get(bundleID);
     if (bundle === undefined) return;
-    for (let number = this.#heads[bundle] as number; number !== none; number = this.#nexts[number] as number)
+    for (let number = this.#heads[bundle] as number; number !== none; number = this.#columns.nexts[number] as number)
       yield number;
   }
 
@@ -170,20 +237,21 @@ export class ToolTable {
 
   stamp(number: number): KnownStamp {
     return {
-      mtimeMs: this.#mtimes[number] as number,
-      size: this.#sizes[number] as number,
-      revision: this.#revisions[number] as number,
+      mtimeMs: this.#columns.mtimes[number] as number,
+      size: this.#columns.sizes[number] as number,
+      revision: this.#columns.revisions[number] as number,
     };
   }
 
   #fileHash(number: number): string {
-    return this.#fileHashes.toString('hex', number * fileHashBytes, (number + 1) * fileHashBytes);
+    const { fileHashes } = this.#columns;
+    return Buffer.from(fileHashes.buffer, fileHashes.byteOffset + number * fileHashBytes, fileHashBytes).toString('hex');
   }
 
   #newest(numbers: Iterable<number>, isIt: (summary: ToolSummary) => boolean): number | undefined {
     let found: number | undefined;
     for (const number of numbers)
-      if (isIt(this.get(number)) && (found === undefined || this.#revisions[number]! > this.#revisions[found]!))
+      if (isIt(this.get(number)) && (found === undefined || this.#columns.revisions[number]! > this.#columns.revisions[found]!))
         found = number;
     return found;
   }
@@ -200,43 +268,36 @@ export class ToolTable {
   }
 
   #unlink(bundle: number, number: number): void {
-    const after = this.#nexts[number] as number;
+    const after = this.#columns.nexts[number] as number;
     let at = this.#heads[bundle] as number;
     if (at === number) {
       this.#heads[bundle] = after;
       return;
     }
-    while (this.#nexts[at] !== number) at = this.#nexts[at] as number;
-    this.#nexts[at] = after;
+    while (this.#columns.nexts[at] !== number) at = this.#columns.nexts[at] as number;
+    this.#columns.nexts[at] = after;
   }
 
   #next(): number {
-    if (this.#given === this.#starts.length) this.#grow();
+    if (this.#given === this.#columns.starts.length) this.#grow();
     return this.#given++;
   }
 
   #grow(): void {
-    const size = this.#starts.length * 2;
-    this.#starts = larger(this.#starts, new Uint32Array(size));
-    this.#lengths = larger(this.#lengths, new Uint32Array(size));
-    this.#mtimes = larger(this.#mtimes, new Float64Array(size));
-    this.#sizes = larger(this.#sizes, new Float64Array(size));
-    this.#revisions = larger(this.#revisions, new Float64Array(size));
-    this.#bundles = larger(this.#bundles, new Uint32Array(size));
-    this.#nexts = larger(this.#nexts, new Int32Array(size));
-    this.#idHashes = larger(this.#idHashes, new Uint32Array(size));
-    this.#nameHashes = larger(this.#nameHashes, new Uint32Array(size));
-    this.#slugHashes = larger(this.#slugHashes, new Uint32Array(size));
-    this.#pathHashes = larger(this.#pathHashes, new Uint32Array(size));
-    this.#fileHashes = larger(this.#fileHashes, Buffer.alloc(size * fileHashBytes));
+    const old = this.#columns;
+    this.#columns = columnsOf((name, Kind, width) => {
+      const larger = new Kind(Math.max(1024 * width, old[name].length * 2));
+      larger.set(old[name]);
+      return larger;
+    });
   }
 
   #write(number: number, text: string): void {
     const length = Buffer.byteLength(text);
     if (this.#textEnd + length > this.#texts.length) this.#makeRoom(length);
     this.#texts.write(text, this.#textEnd);
-    this.#starts[number] = this.#textEnd;
-    this.#lengths[number] = length;
+    this.#columns.starts[number] = this.#textEnd;
+    this.#columns.lengths[number] = length;
     this.#textEnd += length;
   }
 
@@ -248,10 +309,10 @@ export class ToolTable {
     this.#textEnd = 0;
     this.#deadBytes = 0;
     for (const number of this.numbers()) {
-      const start = this.#starts[number] as number;
-      const size = this.#lengths[number] as number;
+      const start = this.#columns.starts[number] as number;
+      const size = this.#columns.lengths[number] as number;
       old.copy(this.#texts, this.#textEnd, start, start + size);
-      this.#starts[number] = this.#textEnd;
+      this.#columns.starts[number] = this.#textEnd;
       this.#textEnd += size;
     }
   }
@@ -268,9 +329,4 @@ function pack({ id, slug, version, name, type, isEnabled, createdAt, modifiedAt,
 function fileHashOf(path: string): string {
   const hash = path.slice(-37, -5);
   return /^[0-9a-f]{32}$/.test(hash) ? hash : '';
-}
-
-function larger<T extends { set(from: T): void }>(from: T, into: T): T {
-  into.set(from);
-  return into;
 }

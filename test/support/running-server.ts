@@ -7,7 +7,8 @@ import { createInterface } from 'node:readline';
 
 export const root = join(import.meta.dirname, '..', '..');
 const cliFile = join(root, 'src', 'cli.ts');
-const flags = ['--disable-warning=ExperimentalWarning'];
+// A plain script without types of its own.
+const { nodeFlags: flags } = (await import(new URL('../../scripts/node.js', import.meta.url).href)) as { nodeFlags: string[] };
 
 /** A real server in its own process, on its own home and port. */
 export interface TestServer {
