@@ -4,6 +4,8 @@ import { existsSync } from 'node:fs';
 /** Debian package to a file that it brings. */
 const needed = {
   curl: '/usr/bin/curl',
+  git: '/usr/bin/git',
+  procps: '/usr/bin/ps',
   chromium: '/usr/bin/chromium',
   'docker.io': '/usr/sbin/dockerd',
   podman: '/usr/bin/podman',
