@@ -7,6 +7,7 @@ import { scan } from './search-scan.ts';
 import type { RankedHit, SearchDoc, SearchHit, SearchIndex, SearchOptions, SearchSource } from './search.ts';
 
 const compareAtOnce = 2000;
+const hashAtOnce = 250;
 const loadAtOnce = 500;
 const maxRestarts = 3;
 
@@ -173,7 +174,7 @@ class ThreadedIndex implements SearchIndex {
       halves.push(x, y);
       a = (a + x) >>> 0;
       b = (b + y) >>> 0;
-      if (ids.length % compareAtOnce === 0) await nextTurn();
+      if (ids.length % hashAtOnce === 0) await nextTurn();
     }
     return { ids, stamps: Uint32Array.from(halves), sum: [a, b] };
   }

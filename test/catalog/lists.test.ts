@@ -48,6 +48,27 @@ describe('pages of tools', () => {
     assert.deepEqual([body.tools[0].bundleSlug, body.tools[0].functionImpl], ['one', { func: 'demo.foo' }]);
   });
 
+  it('lists each tool once that stays while others come and go around it', async () => {
+    const crowd = await makeBundle(server, 'crowd');
+    const stays = Array.from({ length: 150 }, (_, n) => `s${n}`);
+    await Promise.all(stays.map((slug) => server.ask('PUT', crowd.tool(slug), toolBody())));
+    let isOver = false;
+    const churn = (async () => {
+      for (let n = 0; !isOver; n++) {
+        await server.ask('PUT', crowd.tool(`a${n}`), toolBody());
+        await server.ask('DELETE', crowd.tool(`a${n}`));
+      }
+    })();
+    for (let round = 0; round < 10; round++) {
+      const { body } = await get(`bundleIDs=${crowd.id}&recommendedPageSize=256`);
+      const found = body.tools.map((each: any) => each.slug).filter((slug: string) => slug.startsWith('s'));
+      assert.deepEqual(found.toSorted(), stays.toSorted());
+    }
+    isOver = true;
+    await churn;
+    for (const slug of stays) await server.ask('DELETE', crowd.tool(slug));
+  });
+
   it('leaves disabled tools and tools of disabled bundles out unless asked', async () => {
     assert.ok(!names((await get(`bundleIDs=${one.id}`)).body).includes('one_t3@v2'));
     await server.ask('PATCH', two.path, { isEnabled: false });
