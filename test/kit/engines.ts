@@ -99,7 +99,8 @@ async function podmanCommand(root: string, socket: string): Promise<string[]> {
 
 async function launch(command: string[], root: string, socket: string): Promise<ChildProcess> {
   await rm(socket, { force: true });
-  const child = spawn(command[0]!, command.slice(1), { stdio: ['ignore', 'pipe', 'pipe'] });
+  // podman's watcher leaves a note in its working folder when memory runs out.
+  const child = spawn(command[0]!, command.slice(1), { stdio: ['ignore', 'pipe', 'pipe'], cwd: root });
   let said = '';
   for (const stream of [child.stdout, child.stderr])
     stream.on('data', (chunk: Buffer) => (said = (said + chunk.toString()).slice(-4000)));
