@@ -57,10 +57,9 @@ export class Outlet {
     this.#isOpen = false;
     clearTimeout(this.#timer);
     const text = message === undefined ? '' : frame(message);
+    if (this.#response.headersSent) return void this.#response.end(text);
     // With its length known, an answer in one piece is one write to the network.
-    if (!this.#response.headersSent)
-      this.#response.writeHead(200, { ...this.#headers, 'Content-Length': Buffer.byteLength(text) });
-    this.#response.end(text);
+    sendWhole(this.#response, 200, text, this.#headers);
   }
 
   #closed(): void {
@@ -74,13 +73,31 @@ const frame = (message: object): string => `event: message\ndata: ${JSON.stringi
 
 /** One JSON body and nothing else. */
 export function sendJson(response: ServerResponse, status: number, body: object, headers: OutgoingHttpHeaders): void {
-  const text = JSON.stringify(body);
-  response.writeHead(status, {
-    ...headers,
-    'Content-Type': 'application/json',
-    'Content-Length': Buffer.byteLength(text),
-  });
-  response.end(text);
+  sendWhole(response, status, JSON.stringify(body), { ...headers, 'Content-Type': 'application/json' });
+}
+
+interface Whole {
+  response: ServerResponse;
+  status: number;
+  text: string;
+  headers: OutgoingHttpHeaders;
+}
+
+let ready: Whole[] = [];
+
+/** Answers that are ready in one turn of the event loop leave together: one that wakes a sleeping client holds up the others. */
+function sendWhole(response: ServerResponse, status: number, text: string, headers: OutgoingHttpHeaders): void {
+  if (ready.push({ response, status, text, headers }) === 1) setImmediate(sendReady);
+}
+
+function sendReady(): void {
+  const now = ready;
+  ready = [];
+  for (const { response, status, text, headers } of now) {
+    if (response.destroyed) continue;
+    response.writeHead(status, { ...headers, 'Content-Length': Buffer.byteLength(text) });
+    response.end(text);
+  }
 }
 
 /** A refusal before any request was served. */

@@ -17,8 +17,11 @@ export class Noise {
   /** What a dying process printed says more than that it is gone. */
   explain(reason: string): string {
     if (!/closed|ended/i.test(reason)) return reason.slice(0, 500);
-    const isTelling = (line: string): boolean => !line.includes(' [') && /error|not found|cannot/i.test(line);
-    const words = this.#lines.findLast(isTelling) ?? this.#lines.at(-1);
-    return words ? `${reason.slice(0, 300)}; its last words: ${words.slice(timeLength, timeLength + 300)}` : reason;
+    const printed = this.#lines.map((line) => line.slice(timeLength)).filter((line) => !isOurs(line));
+    const words = printed.findLast((line) => /error|not found|cannot|no such/i.test(line)) ?? printed.at(-1);
+    return words ? `${reason.slice(0, 300)}; its last words: ${words.slice(0, 300)}` : reason;
   }
 }
+
+/** Our own remarks among the lines: `[connect] ..`. */
+const isOurs = (line: string): boolean => /^\[(connect|connection|listen|tools\/list)\] /.test(line);

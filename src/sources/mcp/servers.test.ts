@@ -172,6 +172,23 @@ test('a server that ends itself on an unknown first request is spoken to in the 
   assert.equal((await run(servers, 'raw', 'echo', { text: 'old' })).value, 'old');
 });
 
+test('a server that cannot be started says why once, however often it is tried', async () => {
+  const { servers } = await open({
+    silent: { command: 'false' },
+    pieces: { command: 'sh', args: ['-c', 'printf "no key, " >&2; sleep 0.2; printf "error 7" >&2; exit 3'] },
+  });
+  for (let tries = 0; tries < 3; tries++) {
+    for (const name of ['silent', 'pieces'])
+      await servers
+        .byName(name)
+        ?.reconnect()
+        .catch(() => {});
+    const [silent, pieces] = await servers.status();
+    assert.equal(silent?.error, 'Connection closed');
+    assert.equal(pieces?.error, 'Connection closed; its last words: no key, error 7');
+  }
+});
+
 test('a flood of messages keeps neither its own calls nor others waiting', async () => {
   const { servers } = await open({ flood: raw('flood'), raw: raw() });
   await connected(servers);

@@ -6,6 +6,7 @@ import type { LaunchPlan } from './launch.ts';
 const longestLine = 64 * 1024 * 1024;
 /** Messages nobody asked for; more than this in a second and the pipe is read only now and then. */
 const unaskedPerSecond = 2_000;
+const longestNoise = 2_000;
 
 /** One upstream process: a JSON-RPC message per line, its stderr kept by whoever listens. */
 export class StdioPipe implements Transport {
@@ -18,6 +19,7 @@ export class StdioPipe implements Transport {
   #child: ChildProcessWithoutNullStreams | undefined;
   #exited: Promise<void> = Promise.resolve();
   #partial = '';
+  #murmur = '';
   #out = '';
   #unasked = { second: 0, count: 0 };
   #isClosing = false;
@@ -48,6 +50,7 @@ export class StdioPipe implements Transport {
     this.#exited = new Promise((resolve) => {
       child.once('close', () => {
         this.#reap(child);
+        this.#noise();
         resolve();
         this.onclose?.();
       });
@@ -107,8 +110,11 @@ export class StdioPipe implements Transport {
     setTimeout(() => stdout?.resume(), 1000 - (Date.now() % 1000)).unref();
   }
 
-  #noise(text: string): void {
-    for (const line of text.split('\n')) if (line !== '') this.onnoise?.(line.slice(0, 2000));
+  /** Processes write their last words in pieces; without `text` the piece that is left counts as a line. */
+  #noise(text?: string): void {
+    const lines = (this.#murmur + (text ?? '\n')).split('\n');
+    this.#murmur = (lines.pop() ?? '').slice(0, longestNoise);
+    for (const line of lines) if (line !== '') this.onnoise?.(line.slice(0, longestNoise));
   }
 
   /** Asks by closing its input, then insists; resolves when the process and its children are gone. */

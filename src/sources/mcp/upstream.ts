@@ -9,6 +9,7 @@ import {
 } from '../../schema/index.ts';
 import type { Logger } from '../../observe/index.ts';
 import { ActiveCalls } from './active-calls.ts';
+import { followChanges } from './change-feed.ts';
 import type { Definition } from './definitions.ts';
 import { fillConfig } from './fill-config.ts';
 import { foreignResult, refusedResult, type KeepBlob } from './foreign-result.ts';
@@ -19,7 +20,8 @@ import { headersFor, mirroredParams } from './param-headers.ts';
 import { askWithRounds } from './rounds.ts';
 import { ToolList } from './tool-list.ts';
 import { Turnstile } from './turnstile.ts';
-import { isNetworkError, RpcError, WireClosed, WireTimeout, type RequestOptions } from './wire.ts';
+import { upstreamFailure } from './upstream-failure.ts';
+import { isNetworkError, RpcError, WireClosed, type RequestOptions } from './wire.ts';
 
 export type ServerState = 'connected' | 'connecting' | 'disconnected' | 'disabled';
 
@@ -280,18 +282,7 @@ export class Upstream {
   }
 
   #failure(error: unknown, tool: string): Failure {
-    if (error instanceof Failure) return error;
-    const { message } = error as Error;
-    if (error instanceof RpcError) return fail('tool.failed', { reason: message }, { cause: error });
-    if (error instanceof WireTimeout) return fail('tool.timeout', { tool, timeoutMs: this.#timeoutMs });
-    if ((error as Error).name === 'AbortError') return fail('tool.cancelled', { tool });
-    if (error instanceof WireClosed)
-      return fail(
-        'source.unreachable',
-        { what: this.#what(), reason: `it ended while ${tool} was running` },
-        { cause: error },
-      );
-    return fail('source.unreachable', { what: this.#what(), reason: message }, { cause: error });
+    return upstreamFailure(error, this.#what(), tool, this.#timeoutMs);
   }
 
   /** The standing connection, or the one being made; a server that failed a moment ago is not asked again at once. */
@@ -407,26 +398,12 @@ export class Upstream {
     this.#active.certain()?.relayLog?.(entry);
   }
 
-  async #listen(link: Link): Promise<void> {
-    const { tools, prompts, resources } = link.capabilities;
-    const filter = {
-      ...(tools?.['listChanged'] === true && { toolsListChanged: true }),
-      ...(prompts?.['listChanged'] === true && { promptsListChanged: true }),
-      ...(resources?.['listChanged'] === true && { resourcesListChanged: true }),
-    };
-    if (link.era !== 'modern' || Object.keys(filter).length === 0) return;
-    for (
-      let pauseMs = 1000;
-      this.#link === link && !this.#stopping.signal.aborted;
-      pauseMs = Math.min(pauseMs * 2, longestPauseMs)
-    ) {
-      const stream = await link.listen(filter).catch((error: Error) => this.#noise.keep(`[listen] ${error.message}`));
-      if (stream) {
-        await stream.closed;
-        void this.refresh();
-      }
-      await new Promise((resolve) => setTimeout(resolve, pauseMs).unref());
-    }
+  #listen(link: Link): Promise<void> {
+    return followChanges(link, {
+      isWanted: () => this.#link === link && !this.#stopping.signal.aborted,
+      onGap: () => void this.refresh(),
+      onTrouble: (error) => this.#noise.keep(`[listen] ${error.message}`),
+    });
   }
 
   /** Reads the whole list again; several wishes at once become one more reading. */
