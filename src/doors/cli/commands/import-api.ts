@@ -21,6 +21,9 @@ export interface CurlOptions {
   dryRun?: boolean;
 }
 
+/** From here on it takes long enough to say so. */
+const manyTools = 500;
+
 interface Stored {
   tools: { created: number; skipped: number };
 }
@@ -48,6 +51,7 @@ export async function importApi(cli: Cli, source: string, options: ApiOptions): 
   if (options.dryRun) return cli.print(found, () => said('Would import', imported));
   const server = await cli.server();
   if (options.allowHosts) await allowHosts(server, hosts);
+  if (tools.length >= manyTools) cli.note(`Storing ${tools.length} tools in ${bundle.slug}, all or nothing ...`);
   const { created, skipped: there } = (await store(server, bundle, tools, options.conflict, hosts)).tools;
   cli.print({ ...found, tools_created: created, tools_skipped: there }, () =>
     said('Imported', created, there > 0 ? `, ${there} were there already` : ''),
