@@ -109,10 +109,7 @@ export function callGate({ catalog, views, observe, settings, keepLarge, redact 
   ): Promise<Outcome> => {
     const { view } = seen;
     const timeoutMs = view.limits?.timeoutMs ?? (seen.bundle.kind === 'stored' ? storedTimeoutMs : offeredTimeoutMs);
-    const deadline = new Deadline(timeoutMs, options.signal, {
-      timeout: () => fail('tool.timeout', { tool: view.name, timeoutMs }),
-      cancel: () => fail('tool.cancelled', { tool: view.name }),
-    });
+    const deadline = new Deadline(view.name, timeoutMs, options.signal);
     try {
       const running = new RunningCall(power, actor, view, requestId, options, deadline);
       const result = redact.value(await deadline.race(seen.source!.run(view, args, running)));

@@ -1,3 +1,5 @@
+import { fail } from '../schema/index.ts';
+
 /** Those that began in this turn of the event loop. */
 let fresh: Deadline[] = [];
 
@@ -14,19 +16,19 @@ function armFresh(): void {
 export class Deadline {
   readonly #endsAt: number;
   readonly #outer: AbortSignal | undefined;
-  readonly #onTimeout: () => Error;
-  readonly #onCancel: () => Error;
+  readonly #tool: string;
+  readonly #timeoutMs: number;
   #controller: AbortController | undefined;
   #timer: NodeJS.Timeout | undefined;
   #reject: ((reason: Error) => void) | undefined;
   #reason: Error | undefined;
   #isOver = false;
 
-  constructor(timeoutMs: number, outer: AbortSignal | undefined, why: { timeout: () => Error; cancel: () => Error }) {
+  constructor(tool: string, timeoutMs: number, outer: AbortSignal | undefined) {
+    this.#tool = tool;
+    this.#timeoutMs = timeoutMs;
     this.#endsAt = performance.now() + timeoutMs;
     this.#outer = outer;
-    this.#onTimeout = why.timeout;
-    this.#onCancel = why.cancel;
     if (outer?.aborted) this.#cancel();
     else if (fresh.push(this) === 1) setImmediate(armFresh);
   }
@@ -58,13 +60,17 @@ export class Deadline {
   arm(): void {
     if (this.#isOver || this.#reason) return;
     if (this.#outer?.aborted) return this.#cancel();
-    this.#timer = setTimeout(() => this.#stop(this.#onTimeout()), Math.max(1, this.#endsAt - performance.now()));
+    this.#timer = setTimeout(() => this.#expire(), Math.max(1, this.#endsAt - performance.now()));
     // The server's own sockets keep it alive; a call that is waited for must not keep it from stopping.
     this.#timer.unref();
     this.#outer?.addEventListener('abort', this.#cancel, { once: true });
   }
 
-  readonly #cancel = (): void => this.#stop(this.#onCancel());
+  #expire(): void {
+    this.#stop(fail('tool.timeout', { tool: this.#tool, timeoutMs: this.#timeoutMs }));
+  }
+
+  readonly #cancel = (): void => this.#stop(fail('tool.cancelled', { tool: this.#tool }));
 
   #stop(reason: Error): void {
     if (this.#isOver || this.#reason) return;

@@ -26,16 +26,17 @@ function parseBody(body: Buffer): unknown {
   if (body.length === 0) return fail('request.invalid', { reason: 'the body is empty. Send a JSON object' });
   // Decoding would silently put other characters in place of broken ones.
   if (!isUtf8(body)) return fail('request.invalid', { reason: 'the body is not UTF-8 text' });
-  const text = body.toString('utf8').replace(/^\uFEFF/, '');
+  const decoded = body.toString('utf8');
+  const text = decoded.startsWith('\uFEFF') ? decoded.slice(1) : decoded;
   try {
     const value: unknown = JSON.parse(text);
-    return (mayHoldProto.test(text) ? protoFault(value) : undefined) ?? value;
+    return (mayHoldProto(text) ? protoFault(value) : undefined) ?? value;
   } catch (error) {
     return fail('request.invalid', { reason: `the body is not valid JSON: ${jsonFault(error)}` });
   }
 }
 
-const mayHoldProto = /__proto__|\\u/;
+const mayHoldProto = (text: string): boolean => text.includes('__proto__') || text.includes('\\u');
 
 /** A key named __proto__ is never a field of ours, and copying it carelessly would change what objects inherit. */
 function protoFault(root: unknown): Failure | undefined {
