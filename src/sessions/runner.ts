@@ -180,7 +180,7 @@ export class Runner {
   async #next(): Promise<void> {
     if (this.#isOver || this.#message || this.conversation.state.phase !== 'ready') return;
     const next = (await this.#ports.log.write(() => this.#ports.tables.messagesNow(this.sessionId, 'queued')))[0];
-    if (!next) return;
+    if (!next) return this.#rest();
     let attachments: Attachment[];
     try {
       attachments = await placeAttachments(this.#ports, this.#row, next.attachments);
@@ -204,6 +204,16 @@ export class Runner {
       this.#ports.tables.update(this.sessionId, patch);
     });
     this.conversation.accept(change);
+  }
+
+  /** A session that came back without a message to work on waits for one. */
+  async #rest(): Promise<void> {
+    if (this.#status !== 'starting') return;
+    await this.#ports.log.write((tx) => {
+      const patch: Partial<SessionRow> = {};
+      this.#setStatus(tx, patch, 'idle');
+      this.#ports.tables.update(this.sessionId, patch);
+    });
   }
 
   /** A message whose attachments cannot be placed ends its own turn, not the session. */

@@ -28,7 +28,7 @@ describe('oubliette-client', () => {
   let key: string;
   const open: Client[] = [];
   before(async () => {
-    server = await testServer({ config: 'limits: { sessionsPerProject: 30, reconnectGraceMs: 3000 }\n' });
+    server = await testServer({ config: 'limits: { sessionsPerProject: 30 }\n' });
     projectId = (await value(server, 'project_create', { name: 'clients' })).id;
     key = (await value(server, 'token_create', { name: 'k', scope: 'write' })).token;
   });

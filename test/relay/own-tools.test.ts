@@ -118,6 +118,13 @@ describe("the server's own tools over a session's socket", () => {
     assert.equal((await call(keys['admin']!, 'demo_foo', { text: 'x' })).error.code, -32602);
   });
 
+  it('writes down who asked for what their key does not cover', async () => {
+    const weak = await value(server, 'token_create', { name: 'weak', scope: 'read' });
+    assert.equal((await call(weak.token, 'token_list', {})).error.code, -32002);
+    const { rows } = await value(server, 'audit_list', { token_id: weak.id });
+    assert.deepEqual(rows.map((row: any) => [row.tool, row.door, row.outcome, row.session_id]), [['token_list', 'socket', 'scope.denied', sessionId]]);
+  });
+
   it('tells an agent in its sandbox that its key is too weak for a tool, whether it was offered or not', async () => {
     const grant = { scope: 'write' };
     const message = 'try:\n  oubliette_token_create(name="inside", scope="read")\nexcept RuntimeError as e:\n  said = str(e)\nsaid';

@@ -125,6 +125,20 @@ describe('after a restart of the server', () => {
     assert.ok((await room.events(id)).some((event) => event.type === 'error' && event.code === 'sandbox.failed'));
   });
 
+  test('an idle session whose sandbox is gone is idle again in a new one', async () => {
+    const id = await spawn('say first');
+    await room.until(id, status('idle'));
+    const box = await boxOf(id);
+    await room.sessions.stop();
+    room.driver.kill(box);
+    room = await room.again();
+    await until(async () => (await room.ports.tables.get(id))!.status === 'idle' && (await room.ports.tables.get(id))!.box?.id !== box);
+    const statuses = (await room.events(id)).flatMap((event) => (event.type === 'status' ? [event.status] : []));
+    assert.deepEqual(statuses, ['starting', 'running', 'idle', 'starting', 'idle']);
+    await room.sessions.message(owner, { session_id: id, message: 'say second' });
+    assert.equal((await room.until(id, completion(2))).type, 'completion');
+  });
+
   test('an open permission request can still be answered, and reaches the agent', async () => {
     const id = await spawn('ask', { permissions: 'ask' });
     const request = await room.until(id, (event) => event.type === 'permission_request');

@@ -49,9 +49,18 @@ export function relayMethods({ gate, authenticate, session, callerTool }: Method
       throw new RpcFailure(-32602, params['api_key'] === undefined ? 'api_key is missing' : 'tool is missing');
     const actor = await actorOf(params, here);
     const tool = (await ownTools(actor)).find((each) => each.name === name);
-    if (!tool) throw notAllowed(actor, name);
+    if (!tool) {
+      await recordRefusal(actor, name, params['arguments'] ?? {});
+      throw notAllowed(actor, name);
+    }
     if (options.isAgain && tool.level !== 'read') throw fail('call.interrupted', { tool: name });
     return asContent(() => gate.call(actor, name, params['arguments'] ?? {}, { signal: options.signal }));
+  };
+
+  /** The gate refuses what is above the key's level before it looks at anything else, and writes down who asked. */
+  const recordRefusal = async (actor: Actor, name: string, args: unknown): Promise<void> => {
+    const known = await gate.resolve(actor, name).catch(() => undefined);
+    if (known && gate.isOwn(known) && !reaches(actor.level, known.level)) await gate.call(actor, name, args).catch(() => {});
   };
 
   const callCaller = async (params: Record<string, unknown>, here: RelaySession, options: CallTexts): Promise<unknown> => {
