@@ -31,7 +31,7 @@ export type Match = Pick<SearchHit, 'tier' | 'field'>;
 export type FindTools = (query: string, options: SearchOptions) => Promise<SearchHit[]>;
 
 /** What a page holds when neither the request nor the token says so. */
-export const defaultPageSize = 25;
+const defaultPageSize = 25;
 
 type Size = number | undefined;
 
