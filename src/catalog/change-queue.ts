@@ -38,7 +38,10 @@ export interface ChangeQueueOptions {
   drafts: string;
   db: Database;
   lock: ProcessLock;
+  /** Writes and syncs, and so often waits for the disk. */
   files: FileThread;
+  /** Moves what is written: another thread, because the lock is held meanwhile. */
+  moves: FileThread;
   /** Takes in what other processes changed; called with the lock held. */
   catchUp: () => Promise<void>;
   /** Everything up to here was announced by this process or taken in. */
@@ -150,8 +153,8 @@ export class ChangeQueue {
     for (const each of alone) this.#answer([each], [await this.#createAlone(each.creation)], Promise.resolve());
     const drafted = fit.flatMap((each) => (each.draft ? [{ ...each, draft: each.draft }] : []));
     if (drafted.length === 0) return;
-    const { folder, files } = this.#options;
-    const placed = await files.place(drafted.map(({ creation, draft }) => ({ draft, path: join(folder, creation.path) })));
+    const { folder, files, moves } = this.#options;
+    const placed = await moves.place(drafted.map(({ creation, draft }) => ({ draft, path: join(folder, creation.path) })));
     const folders = new Set(drafted.filter((_, at) => isPlaced(placed[at])).map(({ creation }) => dirname(creation.path)));
     // Waited for without the lock: the next writers may go on meanwhile.
     this.#answer(drafted, placed, Promise.all([...folders].map((each) => files.sync(join(folder, each)))));

@@ -55,6 +55,7 @@ export class StoredCatalog {
   readonly #watch: FolderWatch;
   readonly #whole = new Map<string, Tool>();
   readonly #files = new FileThread();
+  readonly #writes = new FileThread();
   readonly #changes: ChangeQueue;
   /** Up to here everything was taken in under the lock. */
   #seenSeq = 0;
@@ -74,7 +75,8 @@ export class StoredCatalog {
       drafts: join(options.folder, draftsFolder),
       db: options.db,
       lock: this.#lock,
-      files: this.#files,
+      files: this.#writes,
+      moves: this.#files,
       catchUp: () => this.#catchUp(),
       announced: (seq) => (this.#seenSeq = seq),
     });
@@ -369,7 +371,7 @@ export class StoredCatalog {
     await this.#background;
     // Without them the next start takes longer, no more.
     await this.#save(this.#seenSeq).catch(() => {});
-    await this.#files.close();
+    await Promise.all([this.#files.close(), this.#writes.close()]);
     await this.#lock.close();
     await this.#cache.close();
   }
