@@ -1,7 +1,6 @@
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import type { Bundle } from '../schema/index.ts';
 import type { Catalog, CatalogChange } from './catalog.ts';
-import { openSearchIndex } from './search-index.ts';
 import type { RankedHit, SearchDoc, SearchHit, SearchIndex, SearchOptions } from './search.ts';
 import type { ToolSummary } from './tool-summary.ts';
 
@@ -14,17 +13,20 @@ const closeWithinMs = 2000;
 export interface CatalogSearch {
   query(text: string, options?: SearchOptions): Promise<SearchHit[]>;
   rank(text: string, options?: Omit<SearchOptions, 'after'>): Promise<RankedHit[]>;
-  /** Resolves when the index holds what the catalog holds. */
+  /** Resolves when the index is open and holds as many tools as there are; searches wait for the rest by themselves. */
   ready(): Promise<void>;
+  /** Resolves when the index holds what the catalog holds. */
+  synced(): Promise<void>;
   close(): Promise<void>;
 }
 
 /** Keeps a search index in step with the catalog: whoever asks after a change was answered finds what it left. */
 export function catalogSearch(
   catalog: Catalog,
-  options: { path: string; onProblem: (reason: string) => void },
+  index: SearchIndex,
+  onProblem: (reason: string) => void,
 ): CatalogSearch {
-  return new FollowingSearch(catalog, options);
+  return new FollowingSearch(catalog, index, onProblem);
 }
 
 class FollowingSearch implements CatalogSearch {
@@ -39,14 +41,11 @@ class FollowingSearch implements CatalogSearch {
   /** Changes that are on their way into the index; searches wait for those that were there before them. */
   #following: Promise<void>;
 
-  constructor(catalog: Catalog, { path, onProblem }: { path: string; onProblem: (reason: string) => void }) {
+  constructor(catalog: Catalog, index: SearchIndex, onProblem: (reason: string) => void) {
     this.#catalog = catalog;
     this.#onProblem = onProblem;
-    this.#index = openSearchIndex({
-      path,
-      onProblem,
-      source: { known: () => this.#known(), load: (ids) => this.#load(ids) },
-    });
+    this.#index = index;
+    index.readFrom({ known: () => this.#known(), load: (ids) => this.#load(ids) });
     this.#changedBundles();
     this.#stop = catalog.onChange((change) => this.#follow(change));
     this.#following = this.#index.sync().then(
@@ -56,6 +55,11 @@ class FollowingSearch implements CatalogSearch {
   }
 
   async ready(): Promise<void> {
+    const whole = this.#index.opened().then((count) => (count === this.#catalog.toolCount ? undefined : this.#told()));
+    await Promise.race([whole, this.#told()]);
+  }
+
+  async synced(): Promise<void> {
     await this.#told();
   }
 

@@ -14,7 +14,7 @@ const maxRestarts = 3;
 export interface SearchIndexOptions {
   /** `index.db`. */
   path: string;
-  source: SearchSource;
+  source?: SearchSource;
   onProblem: (reason: string) => void;
 }
 
@@ -40,9 +40,21 @@ class ThreadedIndex implements SearchIndex {
   #changedMeanwhile: Set<string> | undefined;
   #synced: Promise<{ loaded: number; removed: number }> | undefined;
 
+  #source: SearchSource;
+  readonly #opened = Promise.withResolvers<number>();
+
   constructor(options: SearchIndexOptions) {
     this.#options = options;
+    this.#source = options.source ?? { known: () => [], load: async () => [] };
     this.#start();
+  }
+
+  readFrom(source: SearchSource): void {
+    this.#source = source;
+  }
+
+  opened(): Promise<number> {
+    return this.#opened.promise;
   }
 
   sync(): Promise<{ loaded: number; removed: number }> {
@@ -139,7 +151,8 @@ class ThreadedIndex implements SearchIndex {
     });
   }
 
-  #answered({ number, value, error, problem }: Answer): void {
+  #answered({ number, value, error, problem, isReady }: Answer): void {
+    if (isReady !== undefined) this.#opened.resolve(isReady.count);
     if (problem !== undefined) this.#options.onProblem(problem);
     const waiting = number === undefined ? undefined : this.#waiting.get(number);
     if (number === undefined || !waiting) return;
@@ -168,7 +181,7 @@ class ThreadedIndex implements SearchIndex {
     const ids: string[] = [];
     const halves: number[] = [];
     let [a, b] = [0, 0];
-    for (const { id, stamp } of this.#options.source.known()) {
+    for (const { id, stamp } of this.#source.known()) {
       const [x, y] = stampHash(id, stamp);
       ids.push(id);
       halves.push(x, y);
@@ -188,11 +201,11 @@ class ThreadedIndex implements SearchIndex {
     }
     // The source may have changed while it was read through: what seems to be gone is looked up before it is dropped.
     const unseen = (await this.#ask({ kind: 'compared' })) as string[];
-    const still = new Set((await this.#options.source.load(unseen)).map((doc) => doc.id));
+    const still = new Set((await this.#source.load(unseen)).map((doc) => doc.id));
     const gone = unseen.filter((id) => !still.has(id) && !this.#changedMeanwhile?.has(id));
     await this.#ask({ kind: 'remove', ids: gone });
     for (let from = 0; from < wanted.length; from += loadAtOnce) {
-      const docs = await this.#options.source.load(wanted.slice(from, from + loadAtOnce));
+      const docs = await this.#source.load(wanted.slice(from, from + loadAtOnce));
       await this.#ask({ kind: 'put', docs: docs.filter((doc) => !this.#changedMeanwhile?.has(doc.id)) });
     }
     if (wanted.length >= loadAtOnce) await this.#ask({ kind: 'settle' });
@@ -200,10 +213,10 @@ class ThreadedIndex implements SearchIndex {
   }
 
   async #scan(text: string, options: SearchOptions): Promise<SearchHit[]> {
-    const ids = Array.from(this.#options.source.known(), ({ id }) => id);
+    const ids = Array.from(this.#source.known(), ({ id }) => id);
     const docs: SearchDoc[] = [];
     for (let from = 0; from < ids.length; from += loadAtOnce) {
-      const some = await this.#options.source.load(ids.slice(from, from + loadAtOnce));
+      const some = await this.#source.load(ids.slice(from, from + loadAtOnce));
       // Only what matches is kept; the page is cut from those.
       const hits = new Set(scan(some, text, { ...options, after: undefined, limit: loadAtOnce }).map((hit) => hit.id));
       docs.push(...some.filter((doc) => hits.has(doc.id)));

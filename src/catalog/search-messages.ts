@@ -22,5 +22,5 @@ export interface Answer {
   value?: unknown;
   error?: string;
   problem?: string;
-  isReady?: boolean;
+  isReady?: { count: number };
 }

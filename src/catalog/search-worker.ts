@@ -25,7 +25,7 @@ port.on('message', (ask: Ask) => {
     port.postMessage({ number: ask.number, error: (error as Error).message } satisfies Answer);
   }
 });
-port.postMessage({ isReady: true } satisfies Answer);
+port.postMessage({ isReady: { count: memory.docs.living } } satisfies Answer);
 
 function answer(ask: Ask): unknown {
   switch (ask.kind) {

@@ -58,5 +58,9 @@ export interface SearchIndex {
   query(text: string, options?: SearchOptions): Promise<SearchHit[]>;
   /** By relevance, for agents: best first, tolerant of typos and word endings, not every word must match. */
   rank(text: string, options?: Omit<SearchOptions, 'after'>): Promise<RankedHit[]>;
+  /** Says where documents come from, for an index that was opened before that was known. */
+  readFrom(source: SearchSource): void;
+  /** How many documents it held when it was opened. */
+  opened(): Promise<number>;
   close(): Promise<void>;
 }

@@ -190,7 +190,7 @@ export class StoredCatalog {
     await inTurns(folders, foldersAtOnce, async (folder) => {
       const paths = await this.#filesOf(folder);
       const fresh = paths.filter((path) => !this.records.stampOf(path));
-      if (paths.length - fresh.length < this.records.knownIn(folder)) this.#forgetMissing(folder, paths);
+      this.#forgetMissing(folder, paths);
       // There are few of these, and all else depends on them: they are compared with their files before anything is served.
       if (this.records.stampOf(bundlePath(folder))) unread.push(bundlePath(folder));
       if (fresh.length === 0) return;
@@ -248,9 +248,17 @@ export class StoredCatalog {
     this.#savedRevision = revision;
   }
 
-  #forgetMissing(folder: string, present: readonly string[]): void {
+  /** Files that we know of and that are not among those present. */
+  #missingIn(folder: string, present: readonly string[]): string[] {
+    // To count is much less work than to name them all, and nearly always enough.
+    const known = present.filter((path) => this.records.stampOf(path)).length;
+    if (known === this.records.knownIn(folder) && this.records.corrupt.size === 0) return [];
     const there = new Set(present);
-    const missing = this.records.pathsOf(folder).filter((path) => !there.has(path));
+    return this.records.pathsOf(folder).filter((path) => !there.has(path));
+  }
+
+  #forgetMissing(folder: string, present: readonly string[]): void {
+    const missing = this.#missingIn(folder, present);
     this.#cache.remove(missing);
     for (const path of missing) this.records.forget(path);
   }
@@ -318,9 +326,8 @@ export class StoredCatalog {
 
   async #lookAtFolder(folder: string): Promise<void> {
     const present = await this.#filesOf(folder);
-    const known = this.records.pathsOf(folder);
     if (present.length === 0) this.#watch.drop(folder);
-    await this.#lookAt([...new Set([...present, ...known])]);
+    await this.#lookAt([...present, ...this.#missingIn(folder, present)]);
   }
 
   async #lookAt(paths: readonly string[], inBulk = false): Promise<void> {

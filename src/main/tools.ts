@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { tokenTools } from '../auth/index.ts';
-import { Catalog, catalogSearch } from '../catalog/index.ts';
+import { Catalog, catalogSearch, openSearchIndex } from '../catalog/index.ts';
 import { openEngine } from '../code/index.ts';
 import { settingsTools } from '../config/index.ts';
 import { examineServer } from '../doctor.ts';
@@ -125,6 +125,10 @@ export async function openTools(
   }
   const http = httpSource({ dialler: net, secrets, redactor: hide, keepBlob });
   const sources: Sources = { function: functionSource(functions), http, mcp: servers.source };
+  const onIndexProblem = (problem: string): void => observe.log.warn({ span: 'catalog.search' }, problem);
+  // It reads its file while the catalog reads its own.
+  const index = openSearchIndex({ path: home.indexDb, onProblem: onIndexProblem });
+  closers.push(() => index.close());
   const catalog = await Catalog.open({
     home,
     db,
@@ -181,16 +185,11 @@ export async function openTools(
     }),
   );
   // Only now is everything offered: an index that compared itself with less would be mended at every start.
-  const search = catalogSearch(catalog, {
-    path: home.indexDb,
-    onProblem: (problem) => observe.log.warn({ span: 'catalog.search' }, problem),
-  });
+  const search = catalogSearch(catalog, index, onIndexProblem);
   closers.push(() => search.close());
   let isIndexed = false;
-  void search.ready().then(() => {
-    isIndexed = true;
-    giveBackMemory();
-  });
+  void search.ready().then(() => (isIndexed = true));
+  void search.synced().then(giveBackMemory);
 
   const unrecorded = catalogGate(catalog, views, sources);
   const changes = recordedChanges(unrecorded, observe);
