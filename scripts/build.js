@@ -20,11 +20,13 @@ if (!values.server) {
   buildWeb(node);
   if (existsSync(join(root, 'ui', 'dist'))) cpSync(join(root, 'ui', 'dist'), join(out, 'web'), { recursive: true });
 }
-// Only a whole build takes the place of the old one. The clone's are named by what they were made of: any will do.
-if (values.server && existsSync(target)) rmSync(out, { recursive: true });
-else {
-  rmSync(target, { recursive: true, force: true });
+// Only a whole build takes the place of the old one. The clone's are named by what they were made of: the first will do.
+if (!values.server) rmSync(target, { recursive: true, force: true });
+try {
   renameSync(out, target);
+} catch (error) {
+  rmSync(out, { recursive: true, force: true });
+  if (!values.server) throw error;
 }
 
 /** Types for callers: the declarations of sdk.ts and of all it names. */

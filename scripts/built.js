@@ -31,8 +31,8 @@ export function builtProgram(node, { onlyIfThere = false, cache = join(root, '.c
 
 function build(node, folder) {
   const script = join(root, 'scripts', 'build.js');
-  const done = spawnSync(node, [...nodeFlags, script, '--server', folder], { cwd: root, stdio: ['ignore', 'ignore', 'inherit'] });
-  return done.status === 0 && existsSync(join(folder, 'cli.js'));
+  spawnSync(node, [...nodeFlags, script, '--server', folder], { cwd: root, stdio: ['ignore', 'ignore', 'inherit'] });
+  return existsSync(join(folder, 'cli.js'));
 }
 
 function hashOfSources() {
@@ -57,7 +57,12 @@ function sourcesIn(folder) {
 /** A server reads parts of its program when they are first needed: they must stay while it runs. */
 function markAsUsed(folder) {
   const mark = join(folder, `used-by-${process.pid}`);
-  writeFileSync(mark, '');
+  try {
+    writeFileSync(mark, '');
+  } catch {
+    // A clone that we may only read.
+    return;
+  }
   process.on('exit', () => rmSync(mark, { force: true }));
 }
 

@@ -55,6 +55,15 @@ test('an edited source is never served from an older build, whatever the time of
   assert.equal(readdirSync(builds).length, 2);
 });
 
+test('two starts at once agree on one build and leave nothing half made', async () => {
+  await rm(builds, { recursive: true });
+  const both = await Promise.all([cli('serve', '--help'), cli('serve', '--help')]);
+  for (const each of both) assert.match(each, /until Ctrl-C/);
+  assert.equal(readdirSync(builds).length, 1);
+  appendFileSync(join(clone, 'src', 'cli.ts'), '\n// once more\n');
+  await cli('serve', '--help');
+});
+
 test('old builds are removed when a new one is made, except those of servers that still run', async () => {
   const [used, unused] = readdirSync(builds);
   writeFileSync(join(builds, used!, `used-by-${process.pid}`), '');
