@@ -17,9 +17,10 @@ export class ProcessLock {
   constructor(path: string) {
     // SQLite would make it readable by everyone, as nothing in a home is.
     closeSync(openSync(path, 'a', 0o600));
-    // Another process may hold the file for the blink in which it switches to WAL, where taking the lock costs a tenth.
-    this.#db = new DatabaseSync(path, { timeout: 2000 });
-    this.#db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF; PRAGMA busy_timeout = 0');
+    this.#db = new DatabaseSync(path, { timeout: 0 });
+    // There taking the lock costs a tenth.
+    switchToWal(this.#db);
+    this.#db.exec('PRAGMA synchronous = OFF');
     this.#take = this.#db.prepare('BEGIN IMMEDIATE');
     this.#free = this.#db.prepare('ROLLBACK');
   }
@@ -62,6 +63,20 @@ export class ProcessLock {
     await this.#last;
     this.#db.close();
   }
+}
+
+/** Several processes may open a new file at once; SQLite lets none of two that switch it at the same moment wait. */
+export function switchToWal(db: DatabaseSync): void {
+  const pause = new Int32Array(new SharedArrayBuffer(4));
+  for (let left = 300; ; left--)
+    try {
+      db.exec('PRAGMA journal_mode = WAL');
+      return;
+    } catch (error) {
+      if (!isBusy(error) || left === 0) throw error;
+      // At start, before anyone is served.
+      Atomics.wait(pause, 0, 0, 5 + Math.random() * 10);
+    }
 }
 
 /** True when another connection holds the file; the caller waits and tries again. */

@@ -1,7 +1,7 @@
 import { chmodSync, closeSync, existsSync, openSync, renameSync, rmSync } from 'node:fs';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isBusy } from './lock.ts';
+import { isBusy, switchToWal } from './lock.ts';
 
 /** Runs inside one write transaction; must be synchronous, so nothing can come between. */
 export type Writer<T> = (db: Database) => T;
@@ -36,9 +36,8 @@ export class Database {
   }
 
   #setUp(): void {
-    // Another process may hold the file for the blink in which it switches to WAL.
+    switchToWal(this.#db);
     this.#db.exec('PRAGMA busy_timeout = 2000');
-    this.#db.exec('PRAGMA journal_mode = WAL');
     this.#db.exec('PRAGMA synchronous = NORMAL');
     // Each checkpoint waits for the disk: fewer, larger ones.
     this.#db.exec('PRAGMA wal_autocheckpoint = 8000');
