@@ -1,35 +1,51 @@
-import { collectDefaultMetrics, Counter, Histogram, Registry } from 'prom-client';
+import { collectDefaultMetrics, Counter, Registry, type Metric } from 'prom-client';
+import { bucketEnds, type Counted } from './metrics.ts';
 
-export interface Figures {
-  registry: Registry;
-  calls: Counter;
-  durations: Histogram;
-  problems: Counter;
-}
+const durationsName = 'oubliette_call_duration_seconds';
 
-/** What Prometheus is told. */
-export function openFigures(): Figures {
+/** What Prometheus is told, put together from our own counts whenever it asks. */
+export function openFigures(counted: () => Counted[], problems: () => number): Registry {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: 20 });
-  return {
-    registry,
-    calls: new Counter({
-      name: 'oubliette_calls_total',
-      help: 'Calls that passed the gate or were refused there.',
-      labelNames: ['tool', 'outcome', 'door'],
-      registers: [registry],
-    }),
-    durations: new Histogram({
-      name: 'oubliette_call_duration_seconds',
-      help: 'How long calls took.',
-      labelNames: ['tool', 'outcome'],
-      buckets: [0.001, 0.005, 0.02, 0.1, 0.5, 2, 10, 60],
-      registers: [registry],
-    }),
-    problems: new Counter({
-      name: 'oubliette_record_failures_total',
-      help: 'Records of calls that could not be written.',
-      registers: [registry],
-    }),
-  };
+  new Counter({
+    name: 'oubliette_calls_total',
+    help: 'Calls that passed the gate or were refused there.',
+    labelNames: ['tool', 'outcome', 'door'],
+    registers: [registry],
+    collect() {
+      this.reset();
+      for (const { tool, outcome, door, calls } of counted()) this.inc({ tool, outcome, door }, calls);
+    },
+  });
+  // The library's own histogram takes durations one by one only; anything with a `get` of its shape can be registered.
+  const durations = { name: durationsName, get: () => Promise.resolve(histogram(counted())) };
+  registry.registerMetric(durations as unknown as Metric);
+  new Counter({
+    name: 'oubliette_record_failures_total',
+    help: 'Records of calls that could not be written.',
+    registers: [registry],
+    collect() {
+      this.reset();
+      this.inc(problems());
+    },
+  });
+  return registry;
+}
+
+function histogram(all: Counted[]): object {
+  const groups = Map.groupBy(all, ({ tool, outcome }) => `${outcome === 'ok' ? 'ok' : 'error'} ${tool}`);
+  const values = [...groups.values()].flatMap((group) => {
+    const labels = { tool: group[0]!.tool, outcome: group[0]!.outcome === 'ok' ? 'ok' : 'error' };
+    const upTo = (end: number): number =>
+      group.reduce((sum, { buckets }) => sum + buckets.slice(0, end + 1).reduce((a, b) => a + b, 0), 0);
+    const calls = group.reduce((sum, each) => sum + each.calls, 0);
+    const seconds = group.reduce((sum, each) => sum + each.seconds, 0);
+    return [
+      ...bucketEnds.map((le, i) => ({ labels: { le, ...labels }, value: upTo(i), metricName: `${durationsName}_bucket` })),
+      { labels: { le: '+Inf', ...labels }, value: calls, metricName: `${durationsName}_bucket` },
+      { labels, value: seconds, metricName: `${durationsName}_sum` },
+      { labels, value: calls, metricName: `${durationsName}_count` },
+    ];
+  });
+  return { name: durationsName, help: 'How long calls took.', type: 'histogram', values, aggregator: 'sum' };
 }

@@ -1,49 +1,58 @@
+import type { Registry } from 'prom-client';
 import type { CallRecord } from '../schema/index.ts';
-import type { Figures } from './figures.ts';
 
 const maxTools = 1000;
+/** Upper ends of the buckets of durations, in seconds. */
+export const bucketEnds = [0.001, 0.005, 0.02, 0.1, 0.5, 2, 10, 60];
+
+/** Calls of one tool that ended alike. */
+export interface Counted {
+  tool: string;
+  outcome: CallRecord['outcome'];
+  door: CallRecord['door'];
+  calls: number;
+  seconds: number;
+  /** How many fell into each bucket, the one without an end last. */
+  buckets: number[];
+}
 
 /** Figures for Prometheus: calls by tool and outcome, their durations, and how the process is. */
 export class Metrics {
+  readonly #counted = new Map<string, Counted>();
   readonly #tools = new Set<string>();
-  #figures: Figures | undefined;
-  #opening: Promise<Figures> | undefined;
-  /** What came before the library was loaded, which the first of it begins: an idle server does without. */
-  readonly #earlyCalls: CallRecord[] = [];
-  #earlyProblems = 0;
+  #problems = 0;
+  #registry: Promise<Registry> | undefined;
 
-  call(record: CallRecord): void {
-    if (this.#figures) return this.#count(this.#figures, record);
-    this.#earlyCalls.push(record);
-    this.#open().catch(() => {});
+  call({ name, outcome, door, durationMs }: CallRecord): void {
+    const tool = this.#label(name);
+    const key = `${tool} ${outcome} ${door}`;
+    let counted = this.#counted.get(key);
+    if (!counted) this.#counted.set(key, (counted = { tool, outcome, door, calls: 0, seconds: 0, buckets: noneYet() }));
+    const seconds = durationMs / 1000;
+    counted.calls++;
+    counted.seconds += seconds;
+    let bucket = 0;
+    while (bucket < bucketEnds.length && seconds > bucketEnds[bucket]!) bucket++;
+    counted.buckets[bucket]!++;
   }
 
   problem(): void {
-    if (this.#figures) this.#figures.problems.inc();
-    else this.#earlyProblems++;
+    this.#problems++;
   }
 
+  /** Loads the library at the first question: most servers are never asked. */
   async text(): Promise<string> {
-    return (await this.#open()).registry.metrics();
+    this.#registry ??= import('./figures.ts').then(({ openFigures }) =>
+      openFigures(
+        () => [...this.#counted.values()],
+        () => this.#problems,
+      ),
+    );
+    return (await this.#registry).metrics();
   }
 
   close(): void {
-    this.#figures?.registry.clear();
-  }
-
-  #open(): Promise<Figures> {
-    return (this.#opening ??= openFigures().then((figures) => {
-      this.#figures = figures;
-      for (const record of this.#earlyCalls.splice(0)) this.#count(figures, record);
-      figures.problems.inc(this.#earlyProblems);
-      return figures;
-    }));
-  }
-
-  #count({ calls, durations }: Figures, record: CallRecord): void {
-    const tool = this.#label(record.name);
-    calls.inc({ tool, outcome: record.outcome, door: record.door });
-    durations.observe({ tool, outcome: record.outcome === 'ok' ? 'ok' : 'error' }, record.durationMs / 1000);
+    this.#registry?.then((registry) => registry.clear()).catch(() => {});
   }
 
   /** A label per tool, up to a number that monitoring can bear. */
@@ -55,6 +64,4 @@ export class Metrics {
   }
 }
 
-async function openFigures(): Promise<Figures> {
-  return (await import('./figures.ts')).openFigures();
-}
+const noneYet = (): number[] => Array.from({ length: bucketEnds.length + 1 }, () => 0);

@@ -381,10 +381,24 @@ describe('metrics', () => {
   test('are text for Prometheus with calls by tool and outcome', async () => {
     const observer = await start();
     await observer.record(record());
-    await observer.record(record({ outcome: 'tool.timeout' }));
+    await observer.record(record({ outcome: 'tool.timeout', durationMs: 90_000 }));
+    await observer.metricsText();
     const text = await observer.metricsText();
     assert.match(text, /oubliette_calls_total\{tool="demo_foo",outcome="ok",door="rest"\} 1/);
     assert.match(text, /oubliette_calls_total\{tool="demo_foo",outcome="tool.timeout",door="rest"\} 1/);
     assert.match(text, /nodejs_eventloop_lag_p99_seconds/);
+    assert.match(text, /oubliette_record_failures_total 0/);
+    const durations = text.split('\n').filter((line) => line.includes('call_duration_seconds') && !line.includes('"error"'));
+    assert.deepEqual(durations.slice(1, 6), [
+      '# TYPE oubliette_call_duration_seconds histogram',
+      'oubliette_call_duration_seconds_bucket{le="0.001",tool="demo_foo",outcome="ok"} 0',
+      'oubliette_call_duration_seconds_bucket{le="0.005",tool="demo_foo",outcome="ok"} 0',
+      'oubliette_call_duration_seconds_bucket{le="0.02",tool="demo_foo",outcome="ok"} 1',
+      'oubliette_call_duration_seconds_bucket{le="0.1",tool="demo_foo",outcome="ok"} 1',
+    ]);
+    for (const line of ['bucket{le="60",', 'bucket{le="+Inf",', 'sum{', 'count{'])
+      assert.ok(text.includes(`oubliette_call_duration_seconds_${line}tool="demo_foo",outcome="error"}`), line);
+    assert.match(text, /bucket\{le="60",tool="demo_foo",outcome="error"\} 0\n/);
+    assert.match(text, /_sum\{tool="demo_foo",outcome="error"\} 90\n/);
   });
 });
