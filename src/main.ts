@@ -69,6 +69,7 @@ async function build(options: ServerOptions, closers: Closers): Promise<RunningS
   const mcpUrl = `${url}/mcp/run`;
   const info = { pid: process.pid, port, url, mcpUrl, version, startedAt: new Date().toISOString() };
   closers.push(await announce(home.serverInfo, info));
+  tools.servers.connect();
   const { log } = ground.observe;
   const durationMs = Math.round(performance.now() - startedAt);
   log.info({ span: 'server.start', status: 'ok', durationMs, url, version }, `ready at ${url}`);

@@ -32,6 +32,7 @@ async function open(config: Parameters<McpServers['apply']>[0], more: Partial<Mc
   });
   opened.push({ servers, folder: home });
   await servers.apply(config);
+  servers.connect();
   return { servers, home };
 }
 
@@ -282,6 +283,7 @@ test('no process is left behind when we are killed', async () => {
     const quiet = { debug() {}, info() {}, warn() {}, error() {} };
     const home = process.argv[1];
     const servers = await mcpServers({ version: '0', home, folder: home + '/run', log: quiet, fillIn: (text) => text, fetchFor: () => fetch });
+    servers.connect();
     await servers.apply({ raw: ${JSON.stringify(raw(marker))} });
     await servers.status(5000);
     console.log('ready');

@@ -36,6 +36,8 @@ export interface McpServers extends BundleProvider {
   source: Source;
   /** Starts, stops and restarts servers so that they match the configuration; never waits for one of them. */
   apply(servers: Record<string, ServerConfig>): Promise<void>;
+  /** From now on they are connected. Until then their menus are what is remembered: nothing else must wait for them. */
+  connect(): void;
   /** By bundle slug, for prompts, resources and completion. */
   find(slug: string): Upstream | undefined;
   byName(name: string): Upstream | undefined;
@@ -44,7 +46,7 @@ export interface McpServers extends BundleProvider {
   close(): Promise<void>;
 }
 
-/** Opens the room; nothing is connected before `apply`. */
+/** Opens the room; nothing is connected before `connect`. */
 export async function mcpServers(deps: McpServersDeps): Promise<McpServers> {
   await mkdir(deps.folder, { recursive: true, mode: 0o700 });
   const byName = new Map<string, Upstream>();
@@ -52,6 +54,7 @@ export async function mcpServers(deps: McpServersDeps): Promise<McpServers> {
   const listeners = new Set<() => void>();
   const unused: string[] = [];
   let isClosed = false;
+  let isConnecting = false;
   const changed = (): void => listeners.forEach((listener) => listener());
   const killAll = (): void => byName.forEach((upstream) => upstream.kill());
   process.once('exit', killAll);
@@ -80,14 +83,25 @@ export async function mcpServers(deps: McpServersDeps): Promise<McpServers> {
       bySlug.set(slug, upstream);
       upstream.onEvent((event) => (event.kind === 'tools' || event.kind === 'state') && changed());
       // The remembered list is read before this returns, so that the menu is there; the connection is not waited for.
-      if (config.enabled !== false) starting.push(upstream.start());
+      if (config.enabled !== false) starting.push(start(upstream));
     }
     await Promise.all(starting);
     changed();
   }
 
+  async function start(upstream: Upstream): Promise<void> {
+    await upstream.recall();
+    if (isConnecting) upstream.connect();
+  }
+
+  function connect(): void {
+    isConnecting = true;
+    for (const upstream of byName.values()) if (upstream.config.enabled !== false) upstream.connect();
+  }
+
   return {
     apply,
+    connect,
     find: (slug) => {
       const upstream = bySlug.get(slug) ?? bySlug.get(slug.replaceAll('_', '-'));
       return upstream && !deps.isShadowed?.(upstream.slug) ? upstream : undefined;

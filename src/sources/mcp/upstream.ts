@@ -119,14 +119,17 @@ export class Upstream {
     return () => this.#listeners.delete(listener);
   }
 
-  /** Shows what was known the last time, then connects in the background. */
-  async start(): Promise<void> {
+  /** Shows what was known the last time. */
+  async recall(): Promise<void> {
     const known = await this.#list.recall();
-    if (known) {
-      Object.assign(this, known);
-      this.#tell({ kind: 'tools' });
-    }
-    if (!this.#stopping.signal.aborted) void this.#connected().catch(() => {});
+    if (!known) return;
+    Object.assign(this, known);
+    this.#tell({ kind: 'tools' });
+  }
+
+  /** Connects in the background, again and again until it succeeds. */
+  connect(): void {
+    if (!this.#link && !this.#stopping.signal.aborted) void this.#connected().catch(() => {});
   }
 
   /** Resolves when the connection stands or has failed, at most after `ms`. */
