@@ -17,26 +17,34 @@ export function derivedUuid7(name: string, atMs: number): string {
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz';
 export type IdPrefix = 'proj' | 'wsp' | 'ses' | 'ask' | 'tok' | 'blob' | 'req' | 'msg' | 'box';
 
-/** A sortable, unguessable id such as `ses_06dq...`: 48 bits of time and 80 random ones. */
+/**
+ * A sortable, unguessable id such as `ses_06dq...`: 48 bits of time, 15 that count up within a millisecond, so that ids
+ * sort in the order in which one process made them, and 65 random ones.
+ */
 export function newId(prefix: IdPrefix): string {
-  const now = Date.now();
-  if (now !== headMs) {
-    headMs = now;
-    head = '';
-    for (let i = 0, rest = now; i < 10; i++, rest = Math.floor(rest / 32)) head = alphabet[rest % 32] + head;
-  }
-  if (used + 16 > pool.length) {
+  if (used + 15 > pool.length) {
     randomFillSync(pool);
     used = 0;
   }
-  let tail = '';
-  for (const end = used + 16; used < end; used++) tail += alphabet[pool[used]! & 31];
+  const now = Date.now();
+  if (now === headMs) order++;
+  else {
+    headMs = now;
+    head = '';
+    for (let i = 0, rest = now; i < 10; i++, rest = Math.floor(rest / 32)) head = alphabet[rest % 32] + head;
+    // From the lower half: there is room above for all that one millisecond can bring.
+    order = pool.readUInt16LE(used) & 0x3fff;
+    used += 2;
+  }
+  let tail = `${alphabet[(order >> 10) & 31]}${alphabet[(order >> 5) & 31]}${alphabet[order & 31]}`;
+  for (const end = used + 13; used < end; used++) tail += alphabet[pool[used]! & 31];
   return `${prefix}_${head}${tail}`;
 }
 
 // Every request gets an id: asking the system for each one's randomness would cost more than the rest of it.
 const pool = Buffer.alloc(4096);
 let used = pool.length;
-/** The time of the last id, and how it is written. */
+/** The time of the last id, how it is written, and the place of that id within its millisecond. */
 let headMs = 0;
 let head = '';
+let order = 0;
