@@ -406,6 +406,21 @@ test('what is no document is refused with its reason', () => {
   assert.deepEqual(parseDocument('openapi: 3.1.0\npaths: {}\n'), { openapi: '3.1.0', paths: {} });
 });
 
+test('a name that looks like a placeholder stays a name', () => {
+  const parameters = [{ name: '${', in: 'cookie', required: true, schema: {} }];
+  const { tools } = read({
+    openapi: '3.1.0',
+    servers: [{ url: 'https://example.org' }],
+    paths: { '/': { get: { operationId: 'odd', parameters } } },
+  });
+  const { headers } = compileRequest(requestOf(tools[0]!), tools[0]!.argSchema).build({
+    args: { [Object.keys((tools[0]!.argSchema as { properties: object }).properties)[0]!]: 'x' },
+    secret: () => '',
+    own: () => '',
+  });
+  assert.deepEqual(Object.values(headers), ['${=x']);
+});
+
 test('no document whatever breaks the import, and every tool it yields can be stored', () => {
   const leaf = fc.oneof(
     fc.string(),

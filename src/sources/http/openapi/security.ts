@@ -114,7 +114,7 @@ function oauth(scheme: Value, scopes: unknown, secret: (ending: string) => strin
 }
 
 /** A text in which nothing is a placeholder. */
-export const literal = (text: string): string => text.replaceAll('${', '$${');
+export const literal = (text: string): string => text.replaceAll('${', () => '$${');
 
 /** `api-key` becomes `API_KEY`. */
 export function upper(text: string): string {
