@@ -18,6 +18,7 @@ export interface AuditThreadAnswer {
 /** Appends to the audit on a thread and a connection of its own, so that floods of calls do not pay for their record. */
 export class AuditThread {
   readonly #worker: Worker;
+  #hasEnded = false;
 
   constructor(path: string, key: Uint8Array) {
     this.#worker = new Worker(entryPoint('observe/audit-worker'), {
@@ -25,10 +26,14 @@ export class AuditThread {
       resourceLimits: { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 4 },
     });
     this.#worker.unref();
+    // A thread may fail while nobody waits for it: that must neither end the server nor be waited for later.
+    this.#worker.on('error', () => {});
+    this.#worker.once('exit', () => (this.#hasEnded = true));
   }
 
   /** As the chain's own. One at a time: the next list is handed over when the last one is answered. */
   async append(entries: Entry[]): Promise<void> {
+    if (this.#hasEnded) throw new Error(endedText);
     // What is on its way keeps the process alive, an idle thread does not.
     this.#worker.ref();
     this.#worker.postMessage(JSON.stringify(entries));
@@ -44,7 +49,7 @@ export class AuditThread {
   async #answer(): Promise<unknown[]> {
     const over = new AbortController();
     const ended = once(this.#worker, 'exit', { signal: over.signal }).then(() => {
-      throw new Error('the thread that writes the audit ended');
+      throw new Error(endedText);
     });
     try {
       return await Promise.race([once(this.#worker, 'message', { signal: over.signal }), ended]);
@@ -54,7 +59,9 @@ export class AuditThread {
     }
   }
 
-  end(): void {
-    void this.#worker.terminate();
+  async end(): Promise<void> {
+    await this.#worker.terminate();
   }
 }
+
+const endedText = 'the thread that writes the audit ended';

@@ -67,7 +67,7 @@ export class Audit {
   async close(): Promise<void> {
     this.#closePolls();
     await this.#behind.flush();
-    this.#thread?.end();
+    await this.#thread?.end();
   }
 
   #countPoll(record: CallRecord): void {
@@ -103,7 +103,7 @@ export class Audit {
       await (this.#thread ?? this.#chain).append(entries);
     } catch (error) {
       // Tried again with what comes next, up to what memory can bear.
-      this.#thread?.end();
+      void this.#thread?.end();
       this.#thread = undefined;
       this.#reads = [...entries, ...this.#reads].slice(0, maxWaiting);
       throw error;

@@ -121,8 +121,7 @@ async function call(params: Record<string, any>, id: unknown): Promise<object> {
       return text(JSON.stringify(answer.result ?? answer));
     }
     case 'die':
-      process.exit(3);
-    // eslint-disable-next-line no-fallthrough
+      return process.exit(3);
     case 'fail':
       return text('it did not work', { isError: true });
     case 'grow':
