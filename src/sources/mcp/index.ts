@@ -3,6 +3,7 @@ export { mcpServers, type McpServers, type McpServersDeps, type ServerStatus } f
 export { serverTools, type ServerToolsDeps } from './tools.ts';
 export { rpcErrorKey } from './foreign-result.ts';
 export { RpcError } from './wire.ts';
-export type { Upstream, UpstreamEvent, ServerState } from './upstream.ts';
+export type { Upstream, UpstreamEvent } from './upstream.ts';
+export type { ServerState } from './connection.ts';
 export type { Definition } from './definitions.ts';
 export { headerMismatch, mirroredParams } from './param-headers.ts';

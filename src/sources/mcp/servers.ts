@@ -8,9 +8,10 @@ import {
   type Source,
   type Tool,
 } from '../../schema/index.ts';
+import type { ServerState } from './connection.ts';
 import { cleanText } from './foreign-text.ts';
 import { slugOf } from './tool-slugs.ts';
-import { Upstream, type ServerState, type UpstreamDeps } from './upstream.ts';
+import { Upstream, type UpstreamDeps } from './upstream.ts';
 
 export interface McpServersDeps extends UpstreamDeps {
   /** True when a bundle of this name exists anyway: the server stays in its shadow, and its status says so. */
@@ -78,7 +79,6 @@ export async function mcpServers(deps: McpServersDeps): Promise<McpServers> {
         continue;
       }
       const upstream = new Upstream(name, slug, config, deps);
-      if (config.enabled === false) upstream.state = 'disabled';
       byName.set(name, upstream);
       bySlug.set(slug, upstream);
       upstream.onEvent((event) => (event.kind === 'tools' || event.kind === 'state') && changed());
