@@ -1,17 +1,11 @@
-import { fail } from '../schema/index.ts';
+import { fail, Stragglers } from '../schema/index.ts';
 
-/** Those that began in this turn of the event loop. */
-let fresh: Deadline[] = [];
-
-function armFresh(): void {
-  const late = fresh;
-  fresh = [];
-  for (const each of late) each.arm();
-}
+const quickMs = 5;
+const stragglers = new Stragglers<Deadline>(quickMs, (each) => each.arm());
 
 /**
- * How long a call may take, and who may end it. Most calls are over in the turn in which they began: a timer and a
- * listener are made only for those that are not, and a signal only for tools that look at it.
+ * How long a call may take, and who may end it. Most calls are over at once: a timer and a listener are made only for
+ * those that are not, and a signal only for tools that look at it.
  */
 export class Deadline {
   readonly #endsAt: number;
@@ -30,7 +24,8 @@ export class Deadline {
     this.#endsAt = performance.now() + timeoutMs;
     this.#outer = outer;
     if (outer?.aborted) this.#cancel();
-    else if (fresh.push(this) === 1) setImmediate(armFresh);
+    else if (timeoutMs <= 2 * quickMs) this.arm();
+    else stragglers.add(this);
   }
 
   get signal(): AbortSignal {
@@ -53,8 +48,9 @@ export class Deadline {
   /** The call was answered. */
   end(): void {
     this.#isOver = true;
+    if (!this.#timer) return stragglers.drop(this);
     clearTimeout(this.#timer);
-    if (this.#timer) this.#outer?.removeEventListener('abort', this.#cancel);
+    this.#outer?.removeEventListener('abort', this.#cancel);
   }
 
   arm(): void {

@@ -24,3 +24,4 @@ export { safePattern, uncheckedPatterns, type SafePattern } from './safe-pattern
 export * from './relay.ts';
 export * from './tool.ts';
 export * from './server-info.ts';
+export * from './stragglers.ts';
