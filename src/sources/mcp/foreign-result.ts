@@ -13,7 +13,7 @@ type Keep = (bytes: Uint8Array, mimeType: string) => ReturnType<KeepBlob>;
  * A raw `tools/call` result as ours: the blocks stay for MCP clients; `value` is structured content if there is
  * any, else the one text (as JSON if it is an object or array), else the blocks with their bytes put aside.
  */
-export async function foreignResult(raw: Record<string, unknown>, keepBlob?: Keep): Promise<ToolResult> {
+export function foreignResult(raw: Record<string, unknown>, keepBlob?: Keep): ToolResult | Promise<ToolResult> {
   const content = (Array.isArray(raw['content']) ? raw['content'] : []).filter(isBlock);
   const structured = raw['structuredContent'];
   const result: ToolResult = { value: undefined, content };
@@ -24,8 +24,12 @@ export async function foreignResult(raw: Record<string, unknown>, keepBlob?: Kee
   if (structured !== undefined) result.value = structured;
   else if (content.length === 1 && only?.type === 'text') result.value = asJson(only.text);
   else if (content.length === 0) result.value = null;
-  else result.value = { content: await Promise.all(content.map((block) => withoutBytes(block, keepBlob))) };
+  else return withoutAnyBytes(result, content, keepBlob);
   return result;
+}
+
+async function withoutAnyBytes(result: ToolResult, content: ContentBlock[], keepBlob?: Keep): Promise<ToolResult> {
+  return { ...result, value: { content: await Promise.all(content.map((block) => withoutBytes(block, keepBlob))) } };
 }
 
 /** Where a result carries the protocol error that it stands for. */

@@ -10,7 +10,7 @@ const capabilitiesKey = 'io.modelcontextprotocol/clientCapabilities';
  * A request that may come back with questions (2026 era). A client of that era gets them as they are and comes back
  * with the answers itself; for any other they are asked here. What `ask` throws ends it.
  */
-export async function askWithRounds(
+export function askWithRounds(
   link: Link,
   method: string,
   params: Record<string, unknown>,
@@ -20,9 +20,22 @@ export async function askWithRounds(
 ): Promise<Record<string, unknown>> {
   if (link.era !== 'modern') {
     if (client?.round?.requestState !== undefined)
-      throw new RpcError(-32602, 'Invalid or expired requestState', { reason: 'invalid_request_state' });
+      return Promise.reject(
+        new RpcError(-32602, 'Invalid or expired requestState', { reason: 'invalid_request_state' }),
+      );
     return link.request(method, params, options);
   }
+  return inRounds(link, method, params, options, ask, client);
+}
+
+async function inRounds(
+  link: Link,
+  method: string,
+  params: Record<string, unknown>,
+  options: RequestOptions,
+  ask: (method: string, params: unknown) => Promise<unknown>,
+  client?: ClientBehind,
+): Promise<Record<string, unknown>> {
   const whole = client
     ? { ...params, _meta: { ...(params['_meta'] as object), [capabilitiesKey]: client.capabilities } }
     : params;
@@ -45,6 +58,7 @@ export async function askWithRounds(
         return [key, await ask(asked, details ?? {})] as const;
       }),
     );
+    options.signal?.()?.throwIfAborted();
     sent = { ...whole };
     if (answers.length > 0) sent['inputResponses'] = Object.fromEntries(answers);
     if (result['requestState'] !== undefined) sent['requestState'] = result['requestState'];

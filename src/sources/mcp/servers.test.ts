@@ -261,6 +261,22 @@ test('a cancelled call is cancelled upstream', async () => {
   assert.ok(servers.find('raw')?.lines.some((line) => line.includes('cancelled as asked')));
 });
 
+test('a call that was cancelled at once, or while it waited for its turn, is cancelled all the same', async () => {
+  const { servers } = await open({ raw: { ...raw(), maxConcurrent: 1 } });
+  await connected(servers);
+  const atOnce = new AbortController();
+  const slow = run(servers, 'raw', 'slow', { ms: 5000 }, callAs('me', { signal: atOnce.signal }));
+  const waiting = new AbortController();
+  const grown = run(servers, 'raw', 'grow', {}, callAs('me', { signal: waiting.signal }));
+  waiting.abort();
+  atOnce.abort();
+  await assert.rejects(slow, (error: Failure) => error.code === 'tool.cancelled');
+  await assert.rejects(grown, (error: Failure) => error.code === 'tool.cancelled');
+  assert.equal((await run(servers, 'raw', 'echo', { text: 'next' })).value, 'next');
+  await servers.find('raw')?.refresh();
+  assert.ok(!servers.find('raw')?.offered.some(({ upstreamName }) => upstreamName?.startsWith('grown')));
+});
+
 test('a process sees a small environment, its secrets, and not our home', async () => {
   process.env['OUB_TEST_CANARY'] = 'do not pass on';
   const { servers, home } = await open(

@@ -12,18 +12,20 @@ export class Turnstile {
     this.#size = size;
   }
 
-  async run<T>(what: string, work: () => Promise<T>): Promise<T> {
-    if (this.#inside >= this.#size) {
-      if (this.#waiting.length >= longestQueue)
-        throw fail('source.unreachable', { what, reason: `${longestQueue} calls are waiting already` });
-      await new Promise<void>((resolve) => this.#waiting.push(resolve));
-    } else this.#inside++;
-    try {
-      return await work();
-    } finally {
-      const next = this.#waiting.shift();
-      if (next) next();
-      else this.#inside--;
+  /** A place inside, at once or when it is free; whoever got one gives it back by `leave`. */
+  enter(what: string): Promise<void> | undefined {
+    if (this.#inside < this.#size) {
+      this.#inside++;
+      return undefined;
     }
+    if (this.#waiting.length >= longestQueue)
+      throw fail('source.unreachable', { what, reason: `${longestQueue} calls are waiting already` });
+    return new Promise<void>((resolve) => this.#waiting.push(resolve));
+  }
+
+  leave(): void {
+    const next = this.#waiting.shift();
+    if (next) next();
+    else this.#inside--;
   }
 }

@@ -40,7 +40,17 @@ export class UpstreamCalls {
 
   /** Calls a tool. Throws source.unreachable, tool.timeout, tool.cancelled or tool.failed. */
   async call(upstreamName: string, args: Record<string, unknown>, call: Call): Promise<ToolResult> {
-    return this.#turnstile.run(this.#connection.what, () => this.#callOnce(upstreamName, args, call, true));
+    const turn = this.#turnstile.enter(this.#connection.what);
+    if (turn) await turn;
+    try {
+      // Whoever had to wait may not be wanted any more.
+      if (turn) call.signal.throwIfAborted();
+      return await this.#callOnce(upstreamName, args, call, true);
+    } catch (error) {
+      throw this.#connection.failure(error, upstreamName);
+    } finally {
+      this.#turnstile.leave();
+    }
   }
 
   async #callOnce(
@@ -49,29 +59,46 @@ export class UpstreamCalls {
     call: Call,
     mayRepeat: boolean,
   ): Promise<ToolResult> {
-    const link = this.#connection.link ?? (await this.#connection.ready());
+    let { link } = this.#connection;
+    if (!link) {
+      link = await this.#connection.ready();
+      call.signal.throwIfAborted();
+    }
     this.active.add(call);
     try {
-      const options = this.#options(call);
-      if (link.isHttp && link.era === 'modern') {
-        const mirrored = mirroredParams(this.#deps.definition(upstreamName)?.inputSchema);
-        if (mirrored.length > 0) options.headers = headersFor(mirrored, args);
-      }
-      const params = { name: upstreamName, arguments: args };
-      const ask = (method: string, details: unknown): Promise<unknown> => call.askClient(method, details);
-      const raw = await askWithRounds(link, 'tools/call', params, options, ask, call.client);
+      const raw = await this.#request(link, upstreamName, args, call);
       if (raw['resultType'] === 'input_required') return { value: null, inputRequired: raw };
       const keep = this.#deps.keepBlob;
-      return await foreignResult(raw, keep && ((bytes, mimeType) => keep(call.actor.principal, bytes, mimeType)));
+      return foreignResult(raw, keep && ((bytes, mimeType) => keep(call.actor.principal, bytes, mimeType)));
     } catch (error) {
       if (error instanceof RpcError) return refusedResult(error);
       const isForgotten = this.#noticeHttp(link, error);
       // A server that does not know our session any more has done nothing yet.
       if (isForgotten && mayRepeat) return this.#callOnce(upstreamName, args, call, false);
-      throw this.#connection.failure(error, upstreamName);
+      throw error;
     } finally {
       this.active.delete(call);
     }
+  }
+
+  #request(
+    link: Link,
+    upstreamName: string,
+    args: Record<string, unknown>,
+    call: Call,
+  ): Promise<Record<string, unknown>> {
+    const params = { name: upstreamName, arguments: args };
+    const options: RequestOptions = {
+      signal: () => call.signal,
+      timeoutMs: this.#connection.timeoutMs,
+      onProgress: (progress) => call.progress(progress),
+    };
+    if (link.isHttp && link.era === 'modern') {
+      const mirrored = mirroredParams(this.#deps.definition(upstreamName)?.inputSchema);
+      if (mirrored.length > 0) options.headers = headersFor(mirrored, args);
+    }
+    const ask = (method: string, details: unknown): Promise<unknown> => call.askClient(method, details);
+    return askWithRounds(link, 'tools/call', params, options, ask, call.client);
   }
 
   /** Any other request (prompts, resources, completion), passed on as it is. The server's own error is thrown unchanged. */
@@ -86,7 +113,9 @@ export class UpstreamCalls {
         if (!onClientRequest) throw new RpcError(-32601, 'nobody is there to ask');
         return onClientRequest(asked, details);
       };
-      return await askWithRounds(link, method, params, { signal, timeoutMs: this.#connection.timeoutMs }, ask, client);
+      signal?.throwIfAborted();
+      const options = { signal: () => signal, timeoutMs: this.#connection.timeoutMs };
+      return await askWithRounds(link, method, params, options, ask, client);
     } catch (error) {
       if (error instanceof RpcError) throw error;
       this.#noticeHttp(link, error);
@@ -125,13 +154,5 @@ export class UpstreamCalls {
     this.#connection.lost(link, 'the server has forgotten our session', false);
     void link.close().catch(() => {});
     return true;
-  }
-
-  #options(call: Call): RequestOptions {
-    return {
-      signal: call.signal,
-      timeoutMs: this.#connection.timeoutMs,
-      onProgress: (progress) => call.progress(progress),
-    };
   }
 }

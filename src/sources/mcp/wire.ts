@@ -1,5 +1,5 @@
 import type { JSONRPCMessage, Transport, TransportSendOptions } from '@modelcontextprotocol/client';
-import type { Progress } from '../../schema/index.ts';
+import { Stragglers, type Progress } from '../../schema/index.ts';
 
 /** An error that the upstream server answered. */
 export class RpcError extends Error {
@@ -19,7 +19,8 @@ export class WireTimeout extends Error {}
 
 export interface RequestOptions {
   timeoutMs: number;
-  signal?: AbortSignal;
+  /** Looked at only when the answer takes a moment; whoever waited before asking looks at it first. */
+  signal?: () => AbortSignal | undefined;
   onProgress?: (progress: Progress) => void;
   headers?: Record<string, string>;
 }
@@ -30,12 +31,80 @@ export interface WireHooks {
   onRequest(method: string, params: Record<string, unknown>, signal: AbortSignal): Promise<unknown>;
 }
 
-interface Pending {
-  resolve: (result: Record<string, unknown>) => void;
-  reject: (error: Error) => void;
-  onProgress?: (progress: Progress) => void;
-  restart: () => void;
+/** A request that waits for its answer. */
+class Pending {
+  readonly onProgress: RequestOptions['onProgress'];
+  readonly #options: RequestOptions;
+  readonly #resolve: (result: Record<string, unknown>) => void;
+  readonly #reject: (error: Error) => void;
+  readonly #giveUp: (reason: string) => void;
+  #since = performance.now();
+  #timer: NodeJS.Timeout | undefined;
+  #signal: AbortSignal | undefined;
+
+  /** `giveUp` tells the server that nobody waits any more. */
+  constructor(
+    options: RequestOptions,
+    resolve: (result: Record<string, unknown>) => void,
+    reject: (error: Error) => void,
+    giveUp: (reason: string) => void,
+  ) {
+    this.onProgress = options.onProgress;
+    this.#options = options;
+    this.#resolve = resolve;
+    this.#reject = reject;
+    this.#giveUp = giveUp;
+    if (options.timeoutMs <= 2 * quickMs) this.watch();
+    else stragglers.add(this);
+  }
+
+  resolve(result: Record<string, unknown>): void {
+    this.#end();
+    this.#resolve(result);
+  }
+
+  reject(error: Error): void {
+    this.#end();
+    this.#reject(error);
+  }
+
+  /** From now on it ends in time, or when it is cancelled. */
+  watch(): void {
+    this.#arm();
+    this.#signal = this.#options.signal?.();
+    if (this.#signal?.aborted) return this.#cancel();
+    this.#signal?.addEventListener('abort', this.#cancel, { once: true });
+  }
+
+  /** The server is still at it: the time begins anew. */
+  restart(): void {
+    this.#since = performance.now();
+    if (this.#timer) this.#arm();
+  }
+
+  #arm(): void {
+    clearTimeout(this.#timer);
+    const { timeoutMs } = this.#options;
+    const expire = (): void => this.#stop(new WireTimeout(`no answer within ${timeoutMs} ms`));
+    this.#timer = setTimeout(expire, Math.max(1, this.#since + timeoutMs - performance.now()));
+  }
+
+  readonly #cancel = (): void => this.#stop(new DOMException('cancelled', 'AbortError'));
+
+  #stop(error: Error): void {
+    this.reject(error);
+    this.#giveUp(error.message);
+  }
+
+  #end(): void {
+    if (!this.#timer) return stragglers.drop(this);
+    clearTimeout(this.#timer);
+    this.#signal?.removeEventListener('abort', this.#cancel);
+  }
 }
+
+const quickMs = 5;
+const stragglers = new Stragglers<Pending>(quickMs, (each) => each.watch());
 
 type Incoming = {
   id?: string | number;
@@ -100,7 +169,6 @@ export class Wire implements Transport {
   /** Sends one request as it is and answers its raw result. */
   request(method: string, params: Record<string, unknown>, options: RequestOptions): Promise<Record<string, unknown>> {
     if (this.#isClosed) return Promise.reject(new WireClosed('the connection is closed'));
-    options.signal?.throwIfAborted();
     const id = this.#nextId++;
     const message = {
       jsonrpc: '2.0',
@@ -110,40 +178,32 @@ export class Wire implements Transport {
     } as const;
     const stream = this.hasPerRequestStream ? new AbortController() : undefined;
     return new Promise((resolve, reject) => {
-      const stop = (error: Error): void => {
-        settle();
-        reject(error);
-        this.#cancel(id, error.message, stream);
-      };
-      const expire = (): void => stop(new WireTimeout(`no answer within ${options.timeoutMs} ms`));
-      let timer = setTimeout(expire, options.timeoutMs);
-      const onAbort = (): void => stop(new DOMException('cancelled', 'AbortError'));
-      const settle = (): void => {
-        clearTimeout(timer);
-        options.signal?.removeEventListener('abort', onAbort);
+      const giveUp = (reason: string): void => {
         this.#pending.delete(id);
+        this.#cancel(id, reason, stream);
       };
-      options.signal?.addEventListener('abort', onAbort, { once: true });
-      this.#pending.set(id, {
-        resolve: (result) => (settle(), resolve(result)),
-        reject: (error) => (settle(), reject(error)),
-        onProgress: options.onProgress,
-        restart: () => {
-          clearTimeout(timer);
-          timer = setTimeout(expire, options.timeoutMs);
-        },
-      });
+      this.#pending.set(id, new Pending(options, resolve, reject, giveUp));
       this.#inner
-        .send(message, {
-          ...(options.headers && { headers: options.headers }),
-          ...(stream && {
-            requestSignal: stream.signal,
-            onRequestStreamEnd: () =>
-              this.#pending.get(id)?.reject(new WireClosed('the stream ended before the answer')),
-          }),
-        })
-        .catch((error: Error) => this.#pending.get(id)?.reject(error));
+        .send(message, stream || options.headers ? this.#sendOptions(id, options, stream) : undefined)
+        .catch((error: Error) => this.#taken(id)?.reject(error));
     });
+  }
+
+  #sendOptions(id: number, { headers }: RequestOptions, stream: AbortController | undefined): TransportSendOptions {
+    return {
+      ...(headers && { headers }),
+      ...(stream && {
+        requestSignal: stream.signal,
+        onRequestStreamEnd: () => this.#taken(id)?.reject(new WireClosed('the stream ended before the answer')),
+      }),
+    };
+  }
+
+  /** The request of this id, which is about to be answered. */
+  #taken(id: number): Pending | undefined {
+    const pending = this.#pending.get(id);
+    this.#pending.delete(id);
+    return pending;
   }
 
   notify(method: string, params: Record<string, unknown>): Promise<void> {
@@ -166,7 +226,7 @@ export class Wire implements Transport {
   #receive(message: JSONRPCMessage): void {
     const { id, method, params, result, error } = message as Incoming;
     if (method === undefined) {
-      const pending = typeof id === 'number' ? this.#pending.get(id) : undefined;
+      const pending = typeof id === 'number' ? this.#taken(id) : undefined;
       if (!pending) return this.onmessage?.(message);
       if (error) pending.reject(new RpcError(Number(error.code), String(error.message), error.data));
       else if (typeof result === 'object' && result !== null) pending.resolve(result);
@@ -214,6 +274,7 @@ export class Wire implements Transport {
     if (this.#isClosed) return;
     this.#isClosed = true;
     for (const pending of this.#pending.values()) pending.reject(new WireClosed('the connection was closed'));
+    this.#pending.clear();
     for (const control of this.#reverse.values()) control.abort();
     this.onclose?.();
   }
