@@ -8,6 +8,7 @@ import {
   blobRoutes,
   eventStreamRoutes,
   httpServer,
+  isOrdinary,
   restRoutes,
   workspaceDiffRoutes,
   workspaceFileRoutes,
@@ -73,6 +74,7 @@ export async function openDoors(ground: Ground, agents: Agents, tools: Tools, pu
   await mcpDoor(app, {
     gate,
     authenticate: (request) => auth.authenticate(bearerOf(request), 'mcp'),
+    isOrdinary: (request) => isOrdinary(request, settings().http),
     servers,
     ownBundles,
     version,

@@ -1,11 +1,11 @@
 import type { Gate } from '../../gate/index.ts';
 import type { Logger } from '../../observe/index.ts';
-import { Failure, isObject, type Actor, type ClientBehind, type Outcome } from '../../schema/index.ts';
+import { Failure, isObject, type CallOptions, type ClientBehind, type Outcome } from '../../schema/index.ts';
 import { headerMismatch, mirroredParams, RpcError, rpcErrorKey } from '../../sources/mcp/index.ts';
 import { sendLog, sendProgress, type Exchange, type JsonObject } from './exchange.ts';
 import type { Listed, Menus } from './menu.ts';
 import type { Resources } from './resources.ts';
-import { Rounds, type Live } from './rounds.ts';
+import { askOnStream, Rounds, type Ask, type Live } from './rounds.ts';
 import { callResult, refusal } from './tool-shape.ts';
 
 /** Every method we answer, the same for both eras and for every transport. Throws RpcError for what is no result. */
@@ -41,46 +41,49 @@ export function handlers({ gate, menus, resources, log }: HandlersDeps): Handler
     ...(exchange.era === 'modern' && menus.upstream(exchange.menu)?.isModern && { round: roundOf(exchange) }),
   });
 
-  async function find(actor: Actor, exchange: Exchange, name: string): Promise<Listed> {
-    const tools = await menus.tools(actor, exchange.menu);
-    const tool =
-      tools.get(name) ?? (exchange.menu.kind === 'bundle' ? tools.get(name.replaceAll('_', '-')) : undefined);
+  function find({ menu }: Exchange, tools: Map<string, Listed>, name: string): Listed {
+    const tool = tools.get(name) ?? (menu.kind === 'bundle' ? tools.get(name.replaceAll('_', '-')) : undefined);
     if (!tool) throw new RpcError(-32602, `Tool ${name.slice(0, 200)} not found`);
     return tool;
   }
 
+  const options = (exchange: Exchange, live: Live, signal: AbortSignal, ask?: Ask): CallOptions => ({
+    signal,
+    onProgress: (progress) => live.exchange && sendProgress(live.exchange, progress),
+    onLog: (entry) => live.exchange && sendLog(live.exchange, entry),
+    ...(ask && { onClientRequest: ask }),
+    client: clientOf(exchange),
+  });
+
+  function shaped(exchange: Exchange, tool: Listed, outcome: Outcome): JsonObject {
+    if (outcome.result?.inputRequired) return outcome.result.inputRequired;
+    const refused = outcome.result?.meta?.[rpcErrorKey] as RpcError | undefined;
+    if (refused && exchange.menu.kind === 'bundle') throw new RpcError(refused.code, refused.message, refused.data);
+    if (outcome.ok && sessionTools.has(tool.view.name)) followSession(exchange, outcome.value);
+    return callResult(outcome, tool, exchange.era);
+  }
+
   async function dispatch(exchange: Exchange, tool: Listed, args: unknown): Promise<JsonObject> {
-    const isDirect = speaksDirectly(exchange);
-    const work = (
-      live: Live,
-      signal: AbortSignal,
-      ask?: Parameters<Parameters<Rounds['serve']>[1]>[2],
-    ): Promise<Outcome> =>
-      gate.call(exchange.actor, tool.view.name, args, {
-        signal,
-        onProgress: (progress) => live.exchange && sendProgress(live.exchange, progress),
-        onLog: (entry) => live.exchange && sendLog(live.exchange, entry),
-        ...(ask && { onClientRequest: ask }),
-        client: clientOf(exchange),
-      });
-    const shaped = (outcome: Outcome): JsonObject => {
-      if (outcome.result?.inputRequired) return outcome.result.inputRequired;
-      const refused = outcome.result?.meta?.[rpcErrorKey] as RpcError | undefined;
-      if (refused && exchange.menu.kind === 'bundle') throw new RpcError(refused.code, refused.message, refused.data);
-      if (outcome.ok && sessionTools.has(tool.view.name)) followSession(exchange, outcome.value);
-      return callResult(outcome, tool, exchange.era);
-    };
-    if (isDirect) return shaped(await work({ exchange }, exchange.signal));
-    return rounds.serve(exchange, async (live, signal, ask) => shaped(await work(live, signal, ask)));
+    const { actor, signal, era } = exchange;
+    const { name } = tool.view;
+    if (era === 'legacy' || speaksDirectly(exchange)) {
+      const ask = era === 'legacy' ? askOnStream(exchange) : undefined;
+      return shaped(exchange, tool, await gate.call(actor, name, args, options(exchange, { exchange }, signal, ask)));
+    }
+    return rounds.serve(exchange, async (live, stop, ask) =>
+      shaped(exchange, tool, await gate.call(actor, name, args, options(exchange, live, stop, ask))),
+    );
   }
 
   const callTool: Handlers['callTool'] = async (exchange, params) => {
-    const tool = await find(exchange.actor, exchange, String(params['name']));
-    if (exchange.header) demandMirrored(tool, params['arguments'], exchange.header);
+    let tool: Listed | undefined;
     try {
+      const tools = menus.known(exchange.actor, exchange.menu) ?? (await menus.tools(exchange.actor, exchange.menu));
+      tool = find(exchange, tools, String(params['name']));
+      if (exchange.header) demandMirrored(tool, params['arguments'], exchange.header);
       return await dispatch(exchange, tool, params['arguments'] ?? {});
     } catch (error) {
-      if (!(error instanceof Failure)) throw error;
+      if (!tool || !(error instanceof Failure)) throw asRpcError('tools/call', error);
       if (error.code === 'tool.not_found') throw new RpcError(-32602, `Tool ${tool.name} not found`);
       // What the model can mend, it must read.
       return refusal(withDetails(error));
@@ -103,21 +106,25 @@ export function handlers({ gate, menus, resources, log }: HandlersDeps): Handler
   };
 
   /** What is neither a refusal nor a named failure stays in the log. */
+  function asRpcError(method: string, error: unknown): RpcError {
+    if (error instanceof RpcError) return error;
+    if (error instanceof Failure) return new RpcError(error.rpc, error.message);
+    log.error({ err: error, method }, 'an MCP request broke');
+    return new RpcError(-32603, 'Internal error');
+  }
+
   const guarded = async (method: string, work: () => Promise<JsonObject>): Promise<JsonObject> => {
     try {
       return await work();
     } catch (error) {
-      if (error instanceof RpcError) throw error;
-      if (error instanceof Failure) throw new RpcError(error.rpc, error.message);
-      log.error({ err: error, method }, 'an MCP request broke');
-      throw new RpcError(-32603, 'Internal error');
+      throw asRpcError(method, error);
     }
   };
 
   return {
     listTools: (exchange, params) =>
       guarded('tools/list', () => menus.page(exchange.actor, exchange.menu, exchange.era, params['cursor'])),
-    callTool: (exchange, params) => guarded('tools/call', () => callTool(exchange, params)),
+    callTool,
     serve: (exchange, method, params) => guarded(method, () => serve(exchange, method, params)),
   };
 }

@@ -11,7 +11,7 @@ import { RpcError } from '../../sources/mcp/index.ts';
 import type { ClientCapabilities, Exchange, JsonObject, RequestId } from './exchange.ts';
 import type { Handlers } from './handlers.ts';
 import type { Menu } from './menu.ts';
-import type { Outlet } from './outlet.ts';
+import { streamHead, type HeaderList, type Outlet } from './outlet.ts';
 
 export interface Incoming {
   jsonrpc?: string;
@@ -22,13 +22,18 @@ export interface Incoming {
   error?: { code: number; message: string };
 }
 
+/** A well-formed request for which `isHot` is true. */
+export type HotRequest = Incoming & { id: RequestId; method: string };
+
 /** A POST that waits for one or several answers. */
 interface Post {
   outlet: Outlet;
-  open: Set<RequestId>;
+  /** How many of its requests are not answered yet. */
+  left: number;
 }
 
 const patienceMs = 10 * 60_000;
+const plainHead = streamHead({});
 
 /**
  * One client of the 2025 era: its streams, what it can be asked, and what it is waiting for. The frequent
@@ -39,6 +44,8 @@ export class LegacySession implements Transport {
   onclose?: () => void;
   onerror?: (error: Error) => void;
   readonly sessionId?: string;
+  /** The headers of its streams, where nothing else is to be said. */
+  readonly head: HeaderList;
   readonly menu: Menu;
   actor: Actor;
   clientCapabilities: ClientCapabilities = {};
@@ -57,6 +64,7 @@ export class LegacySession implements Transport {
 
   constructor(sessionId: string | undefined, actor: Actor, menu: Menu, handlers: Handlers) {
     this.sessionId = sessionId;
+    this.head = sessionId === undefined ? plainHead : streamHead({}, sessionId);
     this.actor = actor;
     this.menu = menu;
     this.#handlers = handlers;
@@ -76,9 +84,19 @@ export class LegacySession implements Transport {
   /** Takes the messages of one POST; the answers of its requests share `outlet`. */
   take(messages: readonly Incoming[], outlet: Outlet | undefined): void {
     this.lastUsed = Date.now();
-    const open = new Set(messages.flatMap((each) => (isRequest(each) ? [each.id] : [])));
-    if (outlet) for (const id of open) this.#posts.set(id, { outlet, open });
+    if (outlet) {
+      const ids = new Set(messages.flatMap((each) => (isRequest(each) ? [each.id] : [])));
+      const post: Post = { outlet, left: ids.size };
+      for (const id of ids) this.#posts.set(id, post);
+    }
     for (const message of messages) this.#one(message);
+  }
+
+  /** Takes a POST of one frequent request (see `isHot`). */
+  takeHot(id: RequestId, method: string, params: JsonObject, outlet: Outlet): void {
+    this.lastUsed = Date.now();
+    this.#posts.set(id, { outlet, left: 1 });
+    void this.#serve(id, method, params);
   }
 
   #one(message: Incoming): void {
@@ -115,7 +133,7 @@ export class LegacySession implements Transport {
       answer = { jsonrpc: '2.0', id, error: rpcError(error) };
     }
     this.#running.delete(id);
-    if (!control.signal.aborted) await this.send(answer as JSONRPCMessage);
+    if (!control.signal.aborted) this.#settle(id, answer);
   }
 
   /** How a request of this session is served. */
@@ -151,12 +169,17 @@ export class LegacySession implements Transport {
         options?.relatedRequestId === undefined ? undefined : this.#posts.get(options.relatedRequestId)?.outlet;
       return (related ?? this.standalone)?.write(message);
     }
+    this.#settle(id, message);
+  }
+
+  /** Gives a request its answer; without one, nobody waits for it any more. */
+  #settle(id: RequestId, answer?: object): void {
     const post = this.#posts.get(id);
     if (!post) return;
     this.#posts.delete(id);
-    post.open.delete(id);
-    if (post.open.size === 0) post.outlet.end(message);
-    else post.outlet.write(message);
+    post.left--;
+    if (post.left === 0) post.outlet.end(answer);
+    else if (answer) post.outlet.write(answer);
   }
 
   #ask(id: RequestId, method: string, params: unknown, signal: AbortSignal): Promise<unknown> {
@@ -193,11 +216,7 @@ export class LegacySession implements Transport {
 
   #cancel(id: RequestId): void {
     this.#running.get(id)?.abort();
-    const post = this.#posts.get(id);
-    if (!post) return;
-    this.#posts.delete(id);
-    post.open.delete(id);
-    if (post.open.size === 0) post.outlet.end();
+    this.#settle(id);
   }
 
   async close(): Promise<void> {

@@ -7,7 +7,7 @@ import { sendLog } from './exchange.ts';
 import type { Handlers } from './handlers.ts';
 import { instructionsFor } from './instructions.ts';
 import { LegacySession } from './legacy-session.ts';
-import { menuKey, type Menu, type Menus } from './menu.ts';
+import { isSameMenu, type Menu, type Menus } from './menu.ts';
 import type { Outlet } from './outlet.ts';
 import { sessionOf } from './resources.ts';
 import { sdkServer } from './sdk-server.ts';
@@ -47,8 +47,7 @@ export class LegacySessions {
   /** Undefined when there is none, or when it belongs to somebody else. */
   find(sessionId: string, actor: Actor, menu: Menu): LegacySession | undefined {
     const session = this.#entries.get(sessionId)?.session;
-    if (!session || session.actor.principal !== actor.principal || menuKey(session.menu) !== menuKey(menu))
-      return undefined;
+    if (!session || session.actor.principal !== actor.principal || !isSameMenu(session.menu, menu)) return undefined;
     session.actor = actor;
     return session;
   }

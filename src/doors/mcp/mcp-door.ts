@@ -1,16 +1,20 @@
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Gate } from '../../gate/index.ts';
 import type { Logger } from '../../observe/index.ts';
 import type { Actor } from '../../schema/index.ts';
 import type { McpServers } from '../../sources/mcp/index.ts';
-import type { Menu } from './menu.ts';
+import { beforeRouter } from './before-router.ts';
+import { menuAt, type Menu } from './menu.ts';
 import type { SessionFeed } from './session-feed.ts';
 import type { Visits } from './visits.ts';
 
 export interface McpDoorDeps {
   gate: Gate;
   /** Who asks; throws auth.required or auth.invalid. */
-  authenticate(request: FastifyRequest): Promise<Actor> | Actor;
+  authenticate(request: { headers: IncomingHttpHeaders }): Promise<Actor> | Actor;
+  /** True when Host and Origin of a request leave nothing to refuse and nothing to answer. */
+  isOrdinary(request: IncomingMessage): boolean;
   servers: Pick<McpServers, 'find'>;
   /** Bundles of the server's own tools. */
   ownBundles: ReadonlySet<string>;
@@ -23,27 +27,19 @@ export interface McpDoorDeps {
 export async function mcpDoor(app: FastifyInstance, deps: McpDoorDeps): Promise<void> {
   // The SDK comes with the first request: it takes as long to load as all else together.
   let opening: Promise<Visits> | undefined;
-  const open = async (): Promise<Visits> => (await import('./visits.ts')).openVisits(deps);
+  let visits: Visits | undefined;
+  const open = async (): Promise<Visits> => (visits = (await import('./visits.ts')).openVisits(deps));
   const visit = async (request: FastifyRequest, reply: FastifyReply, menu: Menu): Promise<void> =>
     (await (opening ??= open())).visit(request, reply, menu);
 
+  beforeRouter(app, { visits: () => visits, isOrdinary: deps.isOrdinary });
   await app.register(async (scope) => {
     scope.removeAllContentTypeParsers();
     scope.addContentTypeParser('*', { parseAs: 'string' }, (_request, body, done) => done(null, body));
     const method = ['GET', 'POST', 'DELETE', 'PUT', 'PATCH'];
     const hidden = { schema: { hide: true } };
-    scope.route({
-      method,
-      url: '/mcp',
-      ...hidden,
-      handler: (request, reply) => visit(request, reply, { kind: 'own' }),
-    });
-    scope.route({
-      method,
-      url: '/mcp/run',
-      ...hidden,
-      handler: (request, reply) => visit(request, reply, { kind: 'run' }),
-    });
+    for (const url of ['/mcp', '/mcp/run'] as const)
+      scope.route({ method, url, ...hidden, handler: (request, reply) => visit(request, reply, menuAt(url)) });
     scope.route({
       method,
       url: '/mcp/b/:bundle',
@@ -52,6 +48,9 @@ export async function mcpDoor(app: FastifyInstance, deps: McpDoorDeps): Promise<
         visit(request, reply, { kind: 'bundle', slug: (request.params as { bundle: string }).bundle }),
     });
     // Streams would keep the server from closing.
-    scope.addHook('preClose', async () => (await opening)?.close());
+    scope.addHook('preClose', async () => {
+      visits = undefined;
+      await (await opening)?.close();
+    });
   });
 }

@@ -9,6 +9,14 @@ export type Menu = { kind: 'run' } | { kind: 'own' } | { kind: 'bundle'; slug: s
 
 export const menuKey = (menu: Menu): string => (menu.kind === 'bundle' ? `b/${menu.slug}` : menu.kind);
 
+/** The menu that an address shows. */
+export function menuAt(path: string): Menu {
+  if (path === '/mcp') return { kind: 'own' };
+  return path === '/mcp/run' ? { kind: 'run' } : { kind: 'bundle', slug: path.slice('/mcp/b/'.length) };
+}
+
+export const isSameMenu = (a: Menu, b: Menu): boolean => a === b || menuKey(a) === menuKey(b);
+
 /** A tool as this menu calls it. */
 export interface Listed {
   name: string;
@@ -24,13 +32,19 @@ export interface MenusDeps {
   ownBundles: ReadonlySet<string>;
 }
 
+interface Kept {
+  listing: Promise<Map<string, Listed>>;
+  /** Once they are there. */
+  tools?: Map<string, Listed>;
+}
+
 const pageSize = 250;
 const mostKept = 200;
 
 /** Lists and resolves tools per menu and actor; kept until the catalog says that something changed. */
 export class Menus {
   readonly #deps: MenusDeps;
-  readonly #kept = new Map<string, Promise<Map<string, Listed>>>();
+  readonly #kept = new Map<string, Kept>();
 
   constructor(deps: MenusDeps) {
     this.#deps = deps;
@@ -43,27 +57,40 @@ export class Menus {
 
   /** Throws bundle.not_found for a bundle that the actor cannot see. */
   async demand(actor: Actor, menu: Menu): Promise<void> {
-    if (menu.kind !== 'bundle') return;
-    const upstream = this.upstream(menu);
-    const isInReach = !actor.bundles || actor.bundles.includes(upstream?.slug ?? menu.slug);
-    if (isInReach && upstream) return;
+    if (menu.kind !== 'bundle' || this.isReached(actor, menu)) return;
     // `ot_result` is on every menu and proves nothing.
-    if (isInReach)
+    if (reachesSlug(actor, menu.slug))
       for (const { view } of (await this.tools(actor, menu)).values()) if (view.bundleSlug === menu.slug) return;
     throw fail('bundle.not_found', { ref: menu.slug });
   }
 
+  /** True when it takes no closer look to know that the actor may see this menu. */
+  isReached(actor: Actor, menu: Menu): boolean {
+    if (menu.kind !== 'bundle') return true;
+    const upstream = this.upstream(menu);
+    return upstream !== undefined && reachesSlug(actor, upstream.slug);
+  }
+
   /** All tools of the menu by the name they have there. */
   tools(actor: Actor, menu: Menu): Promise<Map<string, Listed>> {
-    const key = `${menuKey(menu)} ${actor.level} ${actor.isGranted ?? ''} ${actor.sessionId ?? ''} ${actor.bundles?.join(',') ?? '*'}`;
-    let tools = this.#kept.get(key);
-    if (!tools) {
-      tools = this.#list(actor, menu);
+    const key = keyOf(actor, menu);
+    let kept = this.#kept.get(key);
+    if (!kept) {
+      const mine: Kept = { listing: this.#list(actor, menu) };
+      kept = mine;
       if (this.#kept.size >= mostKept) this.#kept.clear();
-      this.#kept.set(key, tools);
-      tools.catch(() => this.#kept.delete(key));
+      this.#kept.set(key, mine);
+      mine.listing.then(
+        (tools) => (mine.tools = tools),
+        () => this.#kept.delete(key),
+      );
     }
-    return tools;
+    return kept.listing;
+  }
+
+  /** The same without waiting; undefined when they must be listed first. */
+  known(actor: Actor, menu: Menu): Map<string, Listed> | undefined {
+    return this.#kept.get(keyOf(actor, menu))?.tools;
   }
 
   /** One page of `tools/list`. A cursor is the last name of the page before, so that changes in between do no harm. */
@@ -130,6 +157,12 @@ export class Menus {
     tools.set(view.name, { name: view.name, view, isOwn, shape: ownShape(view, view.name, isOwn) });
   }
 }
+
+function keyOf(actor: Actor, menu: Menu): string {
+  return `${menuKey(menu)} ${actor.level} ${actor.isGranted ?? ''} ${actor.sessionId ?? ''} ${actor.bundles?.join(',') ?? '*'}`;
+}
+
+const reachesSlug = (actor: Actor, slug: string): boolean => !actor.bundles || actor.bundles.includes(slug);
 
 /** How a program would call this tool. */
 export const callName = (view: ToolView): string => `${packName(view.bundleSlug)}.${view.slug.replaceAll('-', '_')}`;

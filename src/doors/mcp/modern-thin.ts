@@ -4,7 +4,7 @@ import type { ClientCapabilities, Exchange, JsonObject, RequestId } from './exch
 import { headerMismatchCode, type Handlers } from './handlers.ts';
 import { isHot, rpcError, type Incoming } from './legacy-session.ts';
 import type { Menu } from './menu.ts';
-import { Outlet, sendJson } from './outlet.ts';
+import { Outlet, sendJson, streamHead } from './outlet.ts';
 
 const prefix = 'io.modelcontextprotocol/';
 export const versionKey = `${prefix}protocolVersion`;
@@ -67,7 +67,7 @@ export async function serveThin({
     ...(meta['progressToken'] !== undefined && { progressToken: meta['progressToken'] as RequestId }),
     ...(typeof logLevel === 'string' && { logLevel }),
     notify: (method, about) =>
-      (outlet ??= new Outlet(response, headers)).write({ method, params: about, jsonrpc: '2.0' }),
+      (outlet ??= new Outlet(response, streamHead(headers))).write({ method, params: about, jsonrpc: '2.0' }),
     header: (name) => given[name] as string | undefined,
     retry: { requestState: params['requestState'], inputResponses: params['inputResponses'] as JsonObject | undefined },
   };

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { RpcError } from '../../sources/mcp/index.ts';
 import { canAsk, type Exchange, type JsonObject } from './exchange.ts';
 
-type Ask = (method: string, params: unknown, signal: AbortSignal) => Promise<unknown>;
+export type Ask = (method: string, params: unknown, signal: AbortSignal) => Promise<unknown>;
 
 /** Work that may have to ask the client; `exchange` is whichever request carries it at the moment. */
 export type Work = (live: Live, signal: AbortSignal, ask: Ask) => Promise<JsonObject>;
@@ -47,14 +47,7 @@ export class Rounds {
   }
 
   async serve(exchange: Exchange, work: Work): Promise<JsonObject> {
-    if (exchange.era === 'legacy') {
-      const ask: Ask = async (method, params, signal) => {
-        demandCapability(exchange, method, params);
-        if (!exchange.ask) throw new RpcError(-32601, `${method} is not possible on a request without a session`);
-        return exchange.ask(method, params, signal);
-      };
-      return work({ exchange }, exchange.signal, ask);
-    }
+    if (exchange.era === 'legacy') return work({ exchange }, exchange.signal, askOnStream(exchange));
     const standing = exchange.retry?.requestState === undefined ? this.#begin(exchange, work) : this.#resume(exchange);
     return this.#wait(standing, exchange);
   }
@@ -157,6 +150,15 @@ export class Rounds {
     standing.asked = new Promise((resolve) => (standing.wake = resolve));
   }
 }
+
+/** 2025 era: asks on the stream of the request itself. */
+export const askOnStream =
+  (exchange: Exchange): Ask =>
+  async (method, params, signal) => {
+    demandCapability(exchange, method, params);
+    if (!exchange.ask) throw new RpcError(-32601, `${method} is not possible on a request without a session`);
+    return exchange.ask(method, params, signal);
+  };
 
 function demandCapability(exchange: Exchange, method: string, params: unknown): void {
   if (!canAsk(exchange.clientCapabilities, method, params))

@@ -1,4 +1,4 @@
-import type { IncomingHttpHeaders, OutgoingHttpHeaders, ServerResponse } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import {
@@ -10,13 +10,13 @@ import {
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { isObject, type Actor } from '../../schema/index.ts';
 import { handlers as makeHandlers } from './handlers.ts';
-import { isHot, isRequest, type Incoming } from './legacy-session.ts';
+import { isHot, isRequest, type HotRequest, type Incoming } from './legacy-session.ts';
 import { LegacySessions } from './legacy-sessions.ts';
 import type { McpDoorDeps } from './mcp-door.ts';
 import { Menus, type Menu } from './menu.ts';
 import { ModernSdk } from './modern-sdk.ts';
 import { isThin, serveThin, versionKey } from './modern-thin.ts';
-import { Outlet, sendRpcError } from './outlet.ts';
+import { Outlet, sendRpcError, streamHead } from './outlet.ts';
 import { resources } from './resources.ts';
 
 /** What a request needs on its way through. */
@@ -27,20 +27,21 @@ interface Visit {
   method: string;
   given: IncomingHttpHeaders;
   response: ServerResponse;
-  /** True while the token still counts. */
-  isWelcome(): Promise<boolean>;
-  /** Headers that hooks have set (CORS). */
-  headers: OutgoingHttpHeaders;
+  /** Headers that hooks have set (CORS); undefined when there are none. */
+  headers: OutgoingHttpHeaders | undefined;
   body: string;
 }
 
 const mostInBatch = 100;
 const menuPauseMs = 50;
 const welcomeMs = 1000;
+const idInUse = 'Invalid Request: this request id is still waiting for its answer';
 
 /** How requests are served, once there are any. */
 export interface Visits {
   visit(request: FastifyRequest, reply: FastifyReply, menu: Menu): Promise<void>;
+  /** A POST that the router has not seen; `route` hands it over, unread, when there is anything to refuse. */
+  pass(request: IncomingMessage, response: ServerResponse, menu: Menu, route: () => void): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -74,24 +75,47 @@ export function openVisits(deps: McpDoorDeps): Visits {
     reply.hijack();
     const { method, url, headers: given } = request;
     const body = typeof request.body === 'string' ? request.body : '';
+    await serve({ actor, menu, url, method, given, response: reply.raw, headers, body });
+  }
+
+  async function pass(
+    request: IncomingMessage,
+    response: ServerResponse,
+    menu: Menu,
+    handOver: () => void,
+  ): Promise<void> {
+    let actor: Actor;
     try {
-      const isWelcome = async (): Promise<boolean> => {
-        try {
-          await deps.authenticate(request);
-          return true;
-        } catch {
-          return false;
-        }
-      };
-      await route({ actor, menu, url, method, given, response: reply.raw, headers, body, isWelcome });
+      actor = await deps.authenticate(request);
+    } catch {
+      return handOver();
+    }
+    if (!menus.isReached(actor, menu)) return handOver();
+    const body = wholeBody(request) ?? (await readBody(request));
+    if (body === undefined) return;
+    const { method = '', url = '', headers: given } = request;
+    await serve({ actor, menu, url, method, given, response, headers: undefined, body });
+  }
+
+  async function serve(seen: Visit): Promise<void> {
+    try {
+      await route(seen);
     } catch (error) {
+      const { response, url, headers = {} } = seen;
       log.error({ err: error, path: url }, 'an MCP request broke');
-      if (!reply.raw.headersSent) sendRpcError(reply.raw, 500, -32603, 'Internal server error', headers);
-      else reply.raw.end();
+      if (!response.headersSent) sendRpcError(response, 500, -32603, 'Internal server error', headers);
+      else response.end();
     }
   }
 
-  async function route(seen: Visit): Promise<void> {
+  /** A token that was revoked or has expired closes what it opened. */
+  function watchWelcome({ response, given }: Visit): void {
+    const check = async (): Promise<unknown> => deps.authenticate({ headers: given });
+    const timer = setInterval(() => void check().catch(() => response.destroy()), welcomeMs);
+    response.once('close', () => clearInterval(timer));
+  }
+
+  function route(seen: Visit): Promise<void> | void {
     if (seen.method === 'GET') return openStream(seen);
     if (seen.method === 'DELETE') return endSession(seen);
     if (seen.method !== 'POST') return refuse(seen, 405, -32000, 'Method not allowed.', { Allow: 'GET, POST, DELETE' });
@@ -108,11 +132,11 @@ export function openVisits(deps: McpDoorDeps): Visits {
           menu: seen.menu,
           given: seen.given,
           response: seen.response,
-          headers: seen.headers,
+          headers: seen.headers ?? {},
           handlers,
           serverInfo,
         });
-      if (isPlainLegacy(message, seen.given)) return postLegacy(seen, [message as Incoming]);
+      if (isPlainLegacy(message, seen.given)) return postHot(seen, message);
     }
     const kind = classifyInboundRequest({
       httpMethod: 'POST',
@@ -151,6 +175,20 @@ export function openVisits(deps: McpDoorDeps): Visits {
     );
   }
 
+  /** The most frequent of all: one request of the 2025 era with nothing odd about it. */
+  function postHot(seen: Visit, { id, method, params = {} }: HotRequest): void {
+    const { given, actor, menu, response, headers } = seen;
+    if (!acceptsBoth(seen)) return notAcceptable(seen);
+    const sessionId = one(given['mcp-session-id']);
+    const known = sessionId === undefined ? undefined : sessions.find(sessionId, actor, menu);
+    if (sessionId !== undefined && !known) return refuse(seen, 404, -32001, 'Session not found');
+    if (known?.isUsed(id)) return refuse(seen, 400, -32600, idInUse);
+    const session = known ?? sessions.passing(actor, menu);
+    if (!known) response.once('close', () => void session.close());
+    const head = headers ? streamHead(headers, session.sessionId) : session.head;
+    session.takeHot(id, method, params, new Outlet(response, head));
+  }
+
   async function postLegacy(seen: Visit, messages: Incoming[]): Promise<void> {
     if (!acceptsBoth(seen)) return notAcceptable(seen);
     if (messages.length > mostInBatch)
@@ -166,20 +204,17 @@ export function openVisits(deps: McpDoorDeps): Visits {
       const odd = versionProblem(seen);
       if (odd) return refuse(seen, 400, -32000, odd);
     }
-    if (messages.some((each) => isRequest(each) && known?.isUsed(each.id)))
-      return refuse(seen, 400, -32600, 'Invalid Request: this request id is still waiting for its answer');
+    if (messages.some((each) => isRequest(each) && known?.isUsed(each.id))) return refuse(seen, 400, -32600, idInUse);
     const isSimple = !isOpening && messages.every((each) => isRequest(each) && isHot(each));
     const session =
       known ??
       (isSimple ? sessions.passing(seen.actor, seen.menu) : await sessions.open(seen.actor, seen.menu, isOpening));
-    const withId =
-      session.sessionId === undefined ? seen.headers : { ...seen.headers, 'mcp-session-id': session.sessionId };
     if (!messages.some(isRequest)) {
       session.take(messages, undefined);
       seen.response.writeHead(202, seen.headers);
       return void seen.response.end();
     }
-    const outlet = new Outlet(seen.response, withId);
+    const outlet = new Outlet(seen.response, streamHead(seen.headers ?? {}, session.sessionId));
     if (session.sessionId === undefined) seen.response.once('close', () => void (session.server ?? session).close());
     session.take(messages, outlet);
   }
@@ -196,7 +231,7 @@ export function openVisits(deps: McpDoorDeps): Visits {
     if (session.standalone?.isOpen)
       return refuse(seen, 409, -32000, 'Conflict: Only one SSE stream is allowed per session');
     watchWelcome(seen);
-    sessions.attach(session, new Outlet(seen.response, { ...seen.headers, 'mcp-session-id': sessionId }));
+    sessions.attach(session, new Outlet(seen.response, streamHead(seen.headers ?? {}, sessionId)));
   }
 
   async function endSession(seen: Visit): Promise<void> {
@@ -213,6 +248,7 @@ export function openVisits(deps: McpDoorDeps): Visits {
 
   return {
     visit,
+    pass,
     async close() {
       clearTimeout(pending);
       stopMenu();
@@ -222,10 +258,9 @@ export function openVisits(deps: McpDoorDeps): Visits {
 }
 
 /** A request of the 2025 era without anything that needs a closer look. */
-function isPlainLegacy(message: Record<string, unknown>, given: IncomingHttpHeaders): boolean {
+function isPlainLegacy(message: Incoming, given: IncomingHttpHeaders): message is HotRequest {
   const { jsonrpc, id, params } = message;
-  if (jsonrpc !== '2.0' || (typeof id !== 'string' && !Number.isSafeInteger(id)) || !isHot(message as Incoming))
-    return false;
+  if (jsonrpc !== '2.0' || (typeof id !== 'string' && !Number.isSafeInteger(id)) || !isHot(message)) return false;
   const version = given['mcp-protocol-version'];
   if (version !== undefined && !SUPPORTED_PROTOCOL_VERSIONS.includes(String(version))) return false;
   const meta = isObject(params) ? params['_meta'] : undefined;
@@ -240,10 +275,20 @@ function parse(body: string): unknown {
   }
 }
 
-/** A token that was revoked or has expired closes what it opened. */
-function watchWelcome({ response, isWelcome }: Visit): void {
-  const timer = setInterval(() => void isWelcome().then((isStill) => isStill || response.destroy()), welcomeMs);
-  response.once('close', () => clearInterval(timer));
+/** The body of a request that came in one piece; there is no need to wait for its end, which has come already. */
+function wholeBody(request: IncomingMessage): string | undefined {
+  const isThere = request.readableLength > 0 && request.readableLength === Number(request.headers['content-length']);
+  return isThere ? (request.read() as Buffer).toString() : undefined;
+}
+
+/** The body of any other; undefined when the client hung up before its end. */
+function readBody(request: IncomingMessage): Promise<string | undefined> {
+  return new Promise((resolve) => {
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.once('end', () => resolve(Buffer.concat(chunks).toString()));
+    request.once('close', () => resolve(undefined));
+  });
 }
 
 const one = (header: string | string[] | undefined): string | undefined => (Array.isArray(header) ? header[0] : header);

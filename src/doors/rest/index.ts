@@ -9,6 +9,7 @@ import { toolRoutes, type ToolRouteDeps } from './tools.ts';
 
 export { blobRoutes } from './blobs.ts';
 export { eventStreamRoutes } from './event-stream.ts';
+export { isOrdinary } from './origin.ts';
 export { bearerOf, type Authenticate } from './resource.ts';
 export { workspaceDiffRoutes, workspaceFileRoutes } from './workspace-files.ts';
 export { httpServer } from './server.ts';

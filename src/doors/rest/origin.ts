@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { fail, type Settings } from '../../schema/index.ts';
@@ -7,12 +8,23 @@ import { fail, type Settings } from '../../schema/index.ts';
  * are answered. Throws origin.refused.
  */
 export function checkHost(request: FastifyRequest, publicUrl: string | undefined): void {
-  if (ownHost.test(request.headers.host ?? '')) return;
-  const host = hostName(request.headers.host ?? '');
-  if (host === undefined || !isOurs(host, request, publicUrl))
+  if (!isOwnHost(request, publicUrl))
     throw fail('origin.refused', {
       message: `Requests to host ${request.headers.host?.slice(0, 100) ?? '(none)'} are refused. If it is a name of this server, set http.publicUrl in config.yaml.`,
     });
+}
+
+/** True when there is nothing about the Host and Origin of a request that one would have to refuse or to answer. */
+export function isOrdinary(request: IncomingMessage, { publicUrl, allowedOrigins }: Settings['http']): boolean {
+  return request.headers.origin === undefined && allowedOrigins.length === 0 && isOwnHost(request, publicUrl);
+}
+
+type Asking = Pick<IncomingMessage, 'headers' | 'socket'>;
+
+function isOwnHost(request: Asking, publicUrl: string | undefined): boolean {
+  if (ownHost.test(request.headers.host ?? '')) return true;
+  const host = hostName(request.headers.host ?? '');
+  return host !== undefined && isOurs(host, request, publicUrl);
 }
 
 const ownHost = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d{1,5})?$/i;
@@ -44,7 +56,7 @@ export function allowOrigin(request: FastifyRequest, reply: FastifyReply, { allo
 export const isPreflight = ({ method, headers }: FastifyRequest): boolean =>
   method === 'OPTIONS' && headers.origin !== undefined && headers['access-control-request-method'] !== undefined;
 
-function isOurs(host: string, request: FastifyRequest, publicUrl: string | undefined): boolean {
+function isOurs(host: string, request: Asking, publicUrl: string | undefined): boolean {
   if (publicUrl !== undefined && hostName(originOf(publicUrl).replace(/^\w+:\/\//, '')) === host) return true;
   const local = request.socket.localAddress?.replace(/^::ffff:/, '');
   return isIP(host) !== 0 && host === local;

@@ -6,7 +6,7 @@ import { described } from './described.ts';
 export type Authenticate = (request: FastifyRequest) => Promise<Actor>;
 
 /** The bearer token of a request; empty when the header is there but holds none. Never read from the query. */
-export function bearerOf(request: FastifyRequest): string | undefined {
+export function bearerOf(request: Pick<FastifyRequest, 'headers'>): string | undefined {
   const header = request.headers.authorization;
   if (header === undefined) return undefined;
   return /^Bearer (\S+)$/i.exec(header)?.[1] ?? '';
