@@ -24,4 +24,5 @@ export { safePattern, uncheckedPatterns, type SafePattern } from './safe-pattern
 export * from './relay.ts';
 export * from './tool.ts';
 export * from './server-info.ts';
+export * from './stay-awake.ts';
 export * from './stragglers.ts';

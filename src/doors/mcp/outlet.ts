@@ -1,5 +1,5 @@
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
-import { Stragglers } from '../../schema/index.ts';
+import { stayAwake, Stragglers } from '../../schema/index.ts';
 
 /** Names and values in turn, as they are written. */
 export type HeaderList = readonly string[];
@@ -113,6 +113,7 @@ function sendReady(): void {
     response.writeHead(status, [...headers, 'Content-Length', String(Buffer.byteLength(text))]);
     response.end(text);
   }
+  stayAwake();
 }
 
 /** A refusal before any request was served. */

@@ -1,6 +1,7 @@
 import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
+import { stayAwake } from '../../schema/index.ts';
 import type { LaunchPlan } from './launch.ts';
 
 const longestLine = 64 * 1024 * 1024;
@@ -73,7 +74,9 @@ export class StdioPipe implements Transport {
   readonly #flush = (): void => {
     const text = this.#out;
     this.#out = '';
-    if (text !== '' && this.#child?.stdin.writable) this.#child.stdin.write(text);
+    if (text === '' || !this.#child?.stdin.writable) return;
+    this.#child.stdin.write(text);
+    stayAwake();
   };
 
   #read(text: string): void {

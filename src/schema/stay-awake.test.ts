@@ -1,0 +1,40 @@
+import { availableParallelism } from 'node:os';
+import { test } from 'node:test';
+import assert from 'node:assert/strict';
+import { stayAwake } from './stay-awake.ts';
+
+const isAwake = (): boolean => process.getActiveResourcesInfo().includes('Immediate');
+const canBe = availableParallelism() > 1;
+const later = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
+test('the event loop looks out for a moment, serves what comes meanwhile, and then sleeps', async () => {
+  stayAwake();
+  assert.equal(isAwake(), canBe);
+  await later(5);
+  assert.equal(isAwake(), false);
+});
+
+test('where nothing comes in time it is tried only now and then, until something does', async () => {
+  const tries = async (times: number): Promise<number> => {
+    let awake = 0;
+    for (let i = 0; i < times; i++) {
+      stayAwake();
+      if (isAwake()) awake++;
+      await later(2);
+    }
+    return awake;
+  };
+  await tries(10);
+  const rare = await tries(64);
+  assert.ok(rare <= 4, `${rare} of 64`);
+  assert.equal(rare > 0, canBe);
+  // Something was sent while it still looked out: there was an answer.
+  while (canBe && !isAwake()) {
+    stayAwake();
+    if (!isAwake()) await later(1);
+  }
+  stayAwake();
+  await later(5);
+  stayAwake();
+  assert.equal(isAwake(), canBe);
+});
