@@ -17,6 +17,8 @@ const lean = join(import.meta.dirname, 'lean', 'server.ts');
 const proxyVersion = '6.7.19';
 const gatewayVersion = '4.0.0';
 const rounds = 5;
+/** Before anything is measured: on either side as many as it takes until its code is compiled. */
+const warmUp = 4000;
 
 interface Endpoint {
   url: string;
@@ -32,7 +34,8 @@ export async function bench(): Promise<Row[]> {
   const children: ChildProcess[] = [];
   const home = await mkdtemp(join(tmpdir(), 'oub-'));
   await writeFile(join(home, 'config.yaml'), `servers: { lean: { command: ${process.execPath}, args: [${lean}] } }\n`);
-  const server = await startTestServer({ home });
+  // As quiet as the others are told to be.
+  const server = await startTestServer({ home, args: ['--log', 'warn'] });
   try {
     const [directPort, proxyPort, gatewayPort] = await Promise.all([freePort(), freePort(), freePort()]);
     children.push(await start([lean, String(directPort)], directPort));
@@ -72,14 +75,17 @@ export async function bench(): Promise<Row[]> {
     const ours = await opened(server.url, '/mcp/b/lean', { ...accept, authorization: `Bearer ${server.token}` });
     const proxy = await opened(`http://127.0.0.1:${proxyPort}`, '/mcp', accept);
     const gateway = await opened(`http://127.0.0.1:${gatewayPort}`, '/mcp', accept);
+    for (const side of [direct, ours, proxy, gateway]) await run(side, 8, warmUp);
     const rows: Row[] = [];
     for (const inFlight of [1, 8, 64]) {
       const speed = async (endpoint: Endpoint, requests: number) => (await run(endpoint, inFlight, requests)).perSecond;
-      await Promise.all([run(ours, inFlight, 500), run(direct, inFlight, 500)]);
+      for (const side of [ours, proxy, gateway]) await run(side, inFlight, 500);
+      // Each side for about as long, so that opening the connections weighs the same.
+      const [most, fewer] = inFlight === 1 ? [3000, 1000] : [6000, 1500];
       const taken = await interleave(rounds, {
-        ours: () => speed(ours, 3000),
-        proxy: () => speed(proxy, 400),
-        gateway: () => speed(gateway, 400),
+        ours: () => speed(ours, most),
+        proxy: () => speed(proxy, fewer),
+        gateway: () => speed(gateway, fewer),
       });
       const best = taken.proxy.map((value, at) => Math.max(value, taken.gateway[at] ?? 0));
       rows.push({
