@@ -1,37 +1,48 @@
+import type { MadeCall } from './made-call.ts';
 import type { ProgramShape } from './program-shape.ts';
 import type { LogicalLine, Token } from './python-tokens.ts';
 import { toJson } from './values.ts';
-
-/** A call as a program makes it; the arguments are JSON text, exactly as the interpreter's process would write them. */
-export interface MadeCall {
-  pack?: string;
-  name: string;
-  args: string;
-  kwargs: string;
-}
-
-export function isSameCall(a: MadeCall, b: MadeCall): boolean {
-  return a.pack === b.pack && a.name === b.name && a.args === b.args && a.kwargs === b.kwargs;
-}
 
 const mostCalls = 100;
 const mostTextLength = 1024 * 1024;
 /** Statements that do not simply go on to the next line. */
 const compoundWords = new Set('async class def for if match raise return try while with'.split(' '));
 
+/** The calls that a program starts with. */
+export interface CertainCalls {
+  calls: readonly MadeCall[];
+  /** True when nothing stands before the first of them that could fail: then it is as certain as the rest. */
+  isAtOnce: boolean;
+}
+
 /**
  * The calls that a program starts with, one per line, with nothing but written-out arguments: `a = brave.search(query="x")`.
  * Once the first of them is made, each one follows for certain unless the one before it fails.
  */
-export function certainCalls({ lines, boundNames }: Pick<ProgramShape, 'lines' | 'boundNames'>): MadeCall[] {
+export function certainCalls({ lines, boundNames }: Pick<ProgramShape, 'lines' | 'boundNames'>): CertainCalls {
   const calls: MadeCall[] = [];
+  let isAtOnce = true;
   for (const line of lines) {
     if (line.indent > 0 || calls.length >= mostCalls) break;
     const call = readCall(line);
     if (call && !boundNames.has(call.pack!)) calls.push(call);
     else if (calls.length > 0 || !isQuiet(line)) break;
+    else isAtOnce &&= isPlain(line);
   }
-  return calls.length > 1 ? calls : [];
+  return { calls, isAtOnce };
+}
+
+/** True for a line that only gives a name a written-out value. */
+function isPlain({ tokens }: LogicalLine): boolean {
+  if (tokens[0]?.kind !== 'name' || tokens[1]?.text !== '=') return false;
+  const reader = new Reader(tokens, 2);
+  try {
+    reader.literal();
+    return reader.isAtEnd;
+  } catch (error) {
+    if (error instanceof NoLiteral) return false;
+    throw error;
+  }
 }
 
 /** True for a line that calls nothing and that is always followed by the next one. */

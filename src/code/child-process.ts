@@ -4,6 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { setPriority } from 'node:os';
 import type { Socket } from 'node:net';
 import { encodeFrame, FrameReader, type Frame } from './frames.ts';
+import { begun, over, type Lingering } from './linger.ts';
 import type { FromChild, ToChild } from './protocol.ts';
 
 /** Why a child was ended before it answered. */
@@ -34,8 +35,11 @@ const diesWithParent = existsSync('/usr/bin/setpriv')
   ? ['/usr/bin/setpriv', '--pdeathsig', 'KILL', '--no-new-privs']
   : [];
 
+/** False where a child whose server was killed would go on with its program: such a program must end by itself. */
+export const childrenDieWithUs = diesWithParent.length > 0;
+
 /** One forked process that runs programs, one message at a time, and can be killed at any moment. */
-export class Child {
+export class Child implements Lingering {
   readonly #process: ChildProcess;
   readonly #channel: Socket;
   readonly #reader = new FrameReader<FromChild>();
@@ -103,11 +107,27 @@ export class Child {
   ask(message: ToChild, tail: Buffer | undefined, maxMs: number): Promise<Frame<FromChild>> {
     if (this.isDead) return Promise.reject(new ChildKilled(this.#reason, { cause: this.#startError }));
     return new Promise((resolve, reject) => {
-      const pending: Pending = { resolve, reject, startedAt: Date.now(), maxMs };
-      this.#pending = pending;
-      this.#watch = setTimeout(() => this.#look(pending), Math.min(watchEveryMs, maxMs));
-      this.#channel.write(encodeFrame(message, tail));
+      this.#pending = { resolve, reject, startedAt: Date.now(), maxMs };
+      begun(this);
+      this.tell(message, tail);
     });
+  }
+
+  /** Sends a message that has no answer of its own. */
+  tell(message: ToChild, tail?: Buffer): void {
+    if (!this.isDead) this.#channel.write(encodeFrame(message, tail));
+  }
+
+  /** True while an answer is waited for. */
+  get isBusy(): boolean {
+    return this.#pending !== undefined;
+  }
+
+  linger(): void {
+    const pending = this.#pending;
+    if (!pending) return;
+    const usedMs = Date.now() - pending.startedAt;
+    this.#watch = setTimeout(() => this.#look(pending), Math.max(0, Math.min(watchEveryMs, pending.maxMs) - usedMs));
   }
 
   kill(reason: Kill): void {
@@ -125,11 +145,17 @@ export class Child {
         this.#settleReady();
         continue;
       }
-      clearTimeout(this.#watch);
-      const pending = this.#pending;
-      this.#pending = undefined;
-      pending?.resolve(frame);
+      this.#settled()?.resolve(frame);
     }
+  }
+
+  #settled(): Pending | undefined {
+    const pending = this.#pending;
+    this.#pending = undefined;
+    over(this);
+    if (this.#watch) clearTimeout(this.#watch);
+    this.#watch = undefined;
+    return pending;
   }
 
   /** Looks at time and memory of a program that has been running for a while; `pending` tells it from a later one. */
@@ -166,11 +192,8 @@ export class Child {
     if (this.isDead) return;
     this.isDead = true;
     this.#settleReady();
-    clearTimeout(this.#watch);
     this.#channel.destroy();
-    const pending = this.#pending;
-    this.#pending = undefined;
-    pending?.reject(new ChildKilled(this.#reason, { cause: this.#startError }));
+    this.#settled()?.reject(new ChildKilled(this.#reason, { cause: this.#startError }));
     this.onExit?.();
   }
 }

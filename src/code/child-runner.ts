@@ -1,4 +1,5 @@
-import { isSameCall } from './certain-calls.ts';
+import { isSameCall, type MadeCall } from './made-call.ts';
+import { CompiledPrograms } from './compiled-programs.ts';
 import type { Complete, Exception, NameLookup, Native, Parsed, Print, Snapshot } from './monty.ts';
 import { nothing, type AheadCall, type FromChild, type ToChild } from './protocol.ts';
 import { shapeOf } from './shape.ts';
@@ -15,9 +16,14 @@ const maxIndentedBytes = 4 * maxValueBytes;
 /** Marks our packs among dataclasses; a program has no way to make one itself. */
 const packType = 7_305_331n;
 
-/** Drives the interpreter: each message runs a program to its next call, its end or its failure. */
-export function programRunner(native: Native): (message: ToChild, tail: Buffer) => Reply {
+/**
+ * Drives the interpreter: each message runs a program to its next call, its end or its failure. Nothing is answered while
+ * a program waits for a call that was promised.
+ */
+export function programRunner(native: Native): (message: ToChild, tail: Buffer) => Reply | undefined {
+  const programs = new CompiledPrograms(native);
   let waiting: Snapshot | undefined;
+  let awaitsPromise = false;
   let out = '';
   let printLeft = 0;
   let printedTooMuch = false;
@@ -30,6 +36,8 @@ export function programRunner(native: Native): (message: ToChild, tail: Buffer) 
   };
 
   return (message, tail) => {
+    if ((message.op === 'resume' || message.op === 'park') && message.isPromised && !awaitsPromise) return undefined;
+    awaitsPromise = false;
     out = '';
     if (message.op === 'park') {
       const data = waiting!.dump();
@@ -41,8 +49,13 @@ export function programRunner(native: Native): (message: ToChild, tail: Buffer) 
     printedTooMuch = false;
     try {
       let state = settleNames(message.op === 'start' ? start(message) : resume(message, tail), message);
+      if (message.op === 'start' && message.promised && out === '' && isAt(state, message.promised)) {
+        waiting = state;
+        awaitsPromise = true;
+        return undefined;
+      }
       for (const call of (message.op === 'resume' && message.ahead) || []) {
-        if (!(state instanceof native.MontySnapshot) || !isSameCall(asked(state), call)) break;
+        if (!isAt(state, call)) break;
         state = settleNames(answered(state, call), message);
       }
       return report(state, message.inlineBytes);
@@ -58,10 +71,7 @@ export function programRunner(native: Native): (message: ToChild, tail: Buffer) 
       Object.entries(message.inputs ?? {}).map(([name, json]) => [name, fromJson(json)]),
     );
     const names = Object.keys(inputs);
-    const parsed = native.Monty.create(message.code, {
-      scriptName: 'program.py',
-      ...(names.length > 0 ? { inputs: names } : {}),
-    });
+    const parsed = programs.compile(message.code, names);
     if (parsed instanceof native.MontyException) return parsed;
     return (parsed as Parsed).start({
       ...(names.length > 0 ? { inputs } : {}),
@@ -71,7 +81,7 @@ export function programRunner(native: Native): (message: ToChild, tail: Buffer) 
   }
 
   function check(message: Extract<ToChild, { op: 'check' }>): FromChild {
-    const parsed = native.Monty.create(message.code, { scriptName: 'program.py', inputs: message.inputs });
+    const parsed = programs.compile(message.code, message.inputs);
     return parsed instanceof native.MontyException
       ? failed(parsed)
       : { op: 'done', out, isNothing: true, json: 'null' };
@@ -111,6 +121,10 @@ export function programRunner(native: Native): (message: ToChild, tail: Buffer) 
     }
     if (state instanceof native.MontyComplete) return finished(state, inlineBytes);
     return { head: failed(state as Exception) };
+  }
+
+  function isAt(state: unknown, call: MadeCall): state is Snapshot {
+    return state instanceof native.MontySnapshot && state.functionName === call.name && isSameCall(asked(state), call);
   }
 
   function asked(state: Snapshot): Extract<FromChild, { op: 'call' }> {

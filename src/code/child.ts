@@ -28,6 +28,7 @@ function answerNext(): number {
   }
   const { head, tail } = waiting.shift()!;
   const answer = runner(head, tail);
+  if (!answer) return tail.length;
   const frame = encodeFrame(answer.head, answer.tail);
   send(frame);
   return frame.length + tail.length;

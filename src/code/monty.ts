@@ -16,7 +16,7 @@ export interface Parsed {
 }
 
 export interface Limits {
-  maxDurationSecs: number;
+  maxDurationSecs?: number;
   maxMemory: number;
   maxRecursionDepth: number;
 }

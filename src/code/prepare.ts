@@ -1,4 +1,4 @@
-import { certainCalls, type MadeCall } from './certain-calls.ts';
+import { certainCalls, type CertainCalls } from './certain-calls.ts';
 import { programShape, type ProgramShape } from './program-shape.ts';
 import { nothing, type TraceFrame } from './protocol.ts';
 import { expandSnippets, type Snippets } from './snippets.ts';
@@ -12,7 +12,9 @@ export interface Prepared {
   code: string;
   shape: ProgramShape;
   /** What it is certain to call once it makes the first of these calls. */
-  certain: readonly MadeCall[];
+  certain: CertainCalls;
+  /** True once it was seen to come to the first of them: its text has no error that would keep it from it. */
+  hasReachedFirst: boolean;
   /** Lines of the interpreter as lines of `source`. */
   ownLines(frames: readonly TraceFrame[]): TraceFrame[];
 }
@@ -37,6 +39,7 @@ export function prepare(text: string, snippets: Snippets): Prepared {
     code: front + expanded.code + end,
     shape,
     certain: certainCalls(shape),
+    hasReachedFirst: false,
     ownLines: (frames) =>
       frames.map((frame) => {
         const line = Math.min(lastLine, Math.max(1, frame.line - (front === '' ? 0 : 1)));

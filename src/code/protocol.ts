@@ -1,4 +1,4 @@
-import type { MadeCall } from './certain-calls.ts';
+import type { MadeCall } from './made-call.ts';
 import type { Limits } from './monty.ts';
 
 /** What the engine tells its child. Values travel as JSON text that only their reader parses. */
@@ -12,6 +12,8 @@ export type ToChild =
       limits: Limits;
       maxPrintBytes: number;
       inlineBytes: number;
+      /** The first call, which is being made already: a program that comes to it waits for what is sent next. */
+      promised?: MadeCall;
     }
   /** Goes on with the program that waits in this child, or with the snapshot in the tail. */
   | {
@@ -24,11 +26,13 @@ export type ToChild =
       ahead?: AheadCall[];
       maxPrintBytes: number;
       inlineBytes: number;
+      /** Answers the promised call; a program that never came to it has been reported, and nothing is said again. */
+      isPromised?: true;
     }
   /** Parses without running; answered with `done` or `failed`. */
   | { op: 'check'; code: string; inputs: string[] }
   /** Asks for the snapshot of the waiting program, which frees the child. */
-  | { op: 'park' };
+  | { op: 'park'; isPromised?: true };
 
 /** A call that was made before the program asked for it, with its answer. */
 export interface AheadCall extends MadeCall {

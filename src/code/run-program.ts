@@ -1,32 +1,19 @@
-import { bindArguments } from './bind-arguments.ts';
-import { isSameCall, type MadeCall } from './certain-calls.ts';
-import { ChildKilled, type Child } from './child-process.ts';
+import { ChildKilled, childrenDieWithUs, type Child } from './child-process.ts';
 import type { ChildPool } from './child-pool.ts';
 import type { EngineLimits, ProgramOutcome, ProgramRequest, WorldNames } from './engine.ts';
 import { explain } from './explain.ts';
 import type { Frame } from './frames.ts';
-import { parallelItems } from './parallel.ts';
+import { begun, over, type Lingering } from './linger.ts';
+import { isSameCall, type MadeCall } from './made-call.ts';
 import type { Prepared } from './prepare.ts';
+import { jsonText, ProgramCalls, ProgramEnd, type Answers } from './program-calls.ts';
 import { programError } from './program-error.ts';
-import type { AheadCall, FromChild, ToChild } from './protocol.ts';
-import { resolveFunction, resolveWritten, type Resolved } from './resolve-name.ts';
-import type { Answer } from './world.ts';
+import type { FromChild, ToChild } from './protocol.ts';
 
 const maxPrintBytes = 4 * 1024 * 1024;
 /** A call that is answered within this time is worth keeping the child for: a snapshot costs more. */
 const quickMs = 5;
-const parallelAtOnce = 16;
-/** Answers that are fetched before the program has taken in the first of them. */
-const mostAheadLength = 1024 * 1024;
-
-/** Ends the program itself: no `except` in it can catch this. */
-class ProgramEnd extends Error {
-  readonly type: string;
-  constructor(type: string, message: string) {
-    super(message);
-    this.type = type;
-  }
-}
+const defaultTotalMs = 600_000;
 
 /** Runs a prepared program to its end, segment by segment. */
 export async function runProgram(
@@ -89,24 +76,20 @@ export function endOf(error: unknown, limits: EngineLimits): { type: string; mes
   };
 }
 
-/** Tells calls that are still open that nobody waits for them. */
-const ended = new Error('the program has ended');
-
 type Final = Extract<FromChild, { op: 'done' | 'failed' }>;
 
-class RunningProgram {
+class RunningProgram implements Lingering {
   readonly #pool: ChildPool;
   readonly #request: ProgramRequest;
   readonly #names: WorldNames;
   readonly #limits: EngineLimits;
-  readonly #stop = new AbortController();
-  readonly #timer: NodeJS.Timeout;
+  readonly #endsAt: number;
   readonly #onAbort = (): void => this.#end(this.#request.signal?.reason);
+  readonly #calls: ProgramCalls;
+  #timer: NodeJS.Timeout | undefined;
   #child: Child | undefined;
   #ownMs = 0;
   #printedBytes = 0;
-  #callsOpen = 0;
-  #callsLeft: number;
   printed = '';
 
   constructor(pool: ChildPool, request: ProgramRequest, names: WorldNames, limits: EngineLimits) {
@@ -114,81 +97,136 @@ class RunningProgram {
     this.#request = request;
     this.#names = names;
     this.#limits = limits;
-    const totalMs = limits.totalMs ?? 600_000;
-    const leftMs = Math.min(totalMs, Math.max(0, (request.deadline ?? Infinity) - Date.now()));
-    this.#callsLeft = request.maxCalls ?? limits.maxCalls;
-    const late = (): void =>
-      this.#end(
-        new ProgramEnd(
-          'TimeoutError',
-          `the program took more than ${Math.round((limits.totalMs ?? 600_000) / 1000)} s in all, waiting included`,
-        ),
-      );
-    this.#timer = setTimeout(late, Math.min(leftMs, 2 ** 31 - 1));
-    request.signal?.addEventListener('abort', this.#onAbort, { once: true });
+    this.#endsAt = Math.min(Date.now() + (limits.totalMs ?? defaultTotalMs), request.deadline ?? Infinity);
+    this.#calls = new ProgramCalls(request.world, request.maxCalls ?? limits.maxCalls);
+    begun(this);
   }
 
-  async run({ code, certain }: Pick<Prepared, 'code' | 'certain'>): Promise<Frame<Final>> {
-    let following = certain.some(({ pack }) => this.#isInput(pack!)) ? [] : certain;
-    const { timeoutMs, maxMemoryMb, maxRecursion = 200 } = this.#limits;
-    const inlineBytes = this.#request.inlineBytes ?? ((): number => Number.MAX_SAFE_INTEGER);
-    const inputs =
-      this.#request.inputs &&
-      Object.fromEntries(Object.entries(this.#request.inputs).map(([name, value]) => [name, jsonText(value)]));
-    // Our own watch decides on time; the interpreter's clock also counts waiting and is only a second line.
-    const limits = {
-      maxDurationSecs: timeoutMs / 1000 + 10,
-      maxMemory: maxMemoryMb * 1024 * 1024,
-      maxRecursionDepth: maxRecursion,
-    };
-    let message: ToChild = {
-      op: 'start',
-      code,
-      ...this.#lookup(),
-      ...(inputs ? { inputs } : {}),
-      limits,
-      maxPrintBytes,
-      inlineBytes: inlineBytes(),
-    };
+  /** Most programs are over before they need a timer of their own and an ear for a caller that goes away. */
+  linger(): void {
+    const { signal } = this.#request;
+    if (signal?.aborted) return this.#onAbort();
+    signal?.addEventListener('abort', this.#onAbort, { once: true });
+    this.#timer = setTimeout(() => this.#late(), Math.min(Math.max(0, this.#endsAt - Date.now()), 2 ** 31 - 1));
+  }
+
+  async run(prepared: Prepared): Promise<Frame<Final>> {
+    let certain = this.#certain(prepared);
+    let promised = await this.#promised(prepared, certain);
+    let message: ToChild = this.#start(prepared.code, promised);
     let snapshot: Buffer | undefined;
     for (;;) {
-      this.#child ??= await this.#pool.acquire(this.#request.owner, this.#stop.signal);
-      if (!this.#child.isReady) await this.#child.ready;
-      const { head, tail } = await this.#segment(this.#child, message, snapshot);
-      snapshot = undefined;
-      if (head.op === 'parked' || head.op === 'ready') throw new Error('the child answered something else');
-      this.#print(head.out);
-      if (head.op !== 'call') return { head, tail };
-      const answering = this.#answers(head, following);
-      following = [];
-      let answers = await soon(answering, this.#pool.hasWaiting ? 0 : quickMs);
-      if (answers === undefined) {
-        snapshot = await this.#park(this.#child);
-        answers = await this.#orStopped(answering);
+      const child = (this.#child ??= this.#pool.take(this.#request.owner) ?? (await this.#wait()));
+      if (!child.isReady) await child.ready;
+      const asking = this.#segment(child, message, snapshot);
+      let answering = promised && this.#calls.answers(promised, certain);
+      if (answering) await this.#keepPromise(child, asking, answering);
+      const { head, tail } = await asking;
+      if (head.op === 'ready') throw new Error('the child answered something else');
+      if (head.op === 'parked') snapshot = this.#letGo(child, tail);
+      else {
+        this.#print(head.out);
+        if (head.op !== 'call') return { head, tail };
+        if (certain.length > 0 && isSameCall(head, certain[0]!)) prepared.hasReachedFirst = true;
+        answering = this.#calls.answers(head, certain);
+        snapshot = undefined;
       }
-      const [answer, ...ahead] = answers;
-      message = {
-        op: 'resume',
-        ...this.#lookup(),
-        ...answer,
-        ...(ahead.length > 0 ? { ahead } : {}),
-        maxPrintBytes: maxPrintBytes - this.#printedBytes,
-        inlineBytes: inlineBytes(),
-      };
+      promised = undefined;
+      certain = [];
+      let answers = snapshot ? undefined : await soon(answering!, this.#patienceMs);
+      if (answers === undefined) {
+        snapshot ??= this.#letGo(child, (await this.#segment(child, { op: 'park' }, undefined)).tail);
+        answers = await this.#calls.orEnded(answering!);
+      }
+      message = this.#resume(answers);
     }
+  }
+
+  #start(code: string, promised: MadeCall | undefined): ToChild {
+    const { timeoutMs, maxMemoryMb, maxRecursion = 200 } = this.#limits;
+    const { inputs } = this.#request;
+    return {
+      op: 'start',
+      code,
+      packs: this.#names.packs,
+      bare: this.#names.bare,
+      ...(inputs && {
+        inputs: Object.fromEntries(Object.entries(inputs).map(([name, value]) => [name, jsonText(value)])),
+      }),
+      limits: {
+        // Our own watch decides on time; the interpreter's clock, which it reads at every step, is for when nobody watches.
+        ...(childrenDieWithUs ? {} : { maxDurationSecs: timeoutMs / 1000 + 10 }),
+        maxMemory: maxMemoryMb * 1024 * 1024,
+        maxRecursionDepth: maxRecursion,
+      },
+      maxPrintBytes,
+      inlineBytes: this.#inlineBytes(),
+      ...(promised && { promised }),
+    };
+  }
+
+  #resume([answer, ...ahead]: Answers): Extract<ToChild, { op: 'resume' }> {
+    return {
+      op: 'resume',
+      packs: this.#names.packs,
+      bare: this.#names.bare,
+      ...answer,
+      ...(ahead.length > 0 ? { ahead } : {}),
+      maxPrintBytes: maxPrintBytes - this.#printedBytes,
+      inlineBytes: this.#inlineBytes(),
+    };
+  }
+
+  #inlineBytes(): number {
+    return this.#request.inlineBytes?.() ?? Number.MAX_SAFE_INTEGER;
+  }
+
+  #certain({ certain }: Prepared): readonly MadeCall[] {
+    const { inputs } = this.#request;
+    return inputs && certain.calls.some(({ pack }) => Object.hasOwn(inputs, pack!)) ? [] : certain.calls;
+  }
+
+  /** The first call, if it can be made while the program is still on its way to it. */
+  async #promised({ certain, hasReachedFirst }: Prepared, [first]: readonly MadeCall[]): Promise<MadeCall | undefined> {
+    if (!certain.isAtOnce || !hasReachedFirst || !first) return undefined;
+    return (await this.#calls.isReadOnly(first)) ? first : undefined;
+  }
+
+  /** Tells the child what it waits for, or to let the program wait elsewhere when that takes longer. */
+  async #keepPromise(child: Child, asking: Promise<unknown>, answering: Promise<Answers>): Promise<void> {
+    asking.catch(() => {});
+    const answers = await soon(answering, this.#patienceMs);
+    child.tell(answers ? { ...this.#resume(answers), isPromised: true } : { op: 'park', isPromised: true });
+  }
+
+  /** How long a call may take before its program is parked: while others wait for a child, not at all. */
+  get #patienceMs(): number {
+    return this.#pool.hasWaiting ? 0 : quickMs;
+  }
+
+  #wait(): Promise<Child> {
+    return this.#pool.acquire(this.#request.owner, this.#calls.signal);
   }
 
   /** Everything that must be let go of, whatever happened. */
   finish(): void {
-    clearTimeout(this.#timer);
-    this.#request.signal?.removeEventListener('abort', this.#onAbort);
+    over(this);
+    if (this.#timer) {
+      clearTimeout(this.#timer);
+      this.#request.signal?.removeEventListener('abort', this.#onAbort);
+    }
     if (this.#child) this.#pool.release(this.#child);
     this.#child = undefined;
-    if (this.#callsOpen > 0) this.#stop.abort(ended);
+    this.#calls.finish();
+  }
+
+  #late(): void {
+    const seconds = Math.round((this.#limits.totalMs ?? defaultTotalMs) / 1000);
+    this.#end(new ProgramEnd('TimeoutError', `the program took more than ${seconds} s in all, waiting included`));
   }
 
   #end(reason: unknown): void {
-    this.#stop.abort(reason);
+    this.#calls.end(reason);
     this.#child?.kill('cancelled');
   }
 
@@ -197,103 +235,21 @@ class RunningProgram {
     try {
       return await child.ask(message, snapshot, Math.max(1, this.#limits.timeoutMs - this.#ownMs));
     } catch (error) {
-      throw this.#stop.signal.aborted ? this.#stop.signal.reason : error;
+      throw this.#calls.ending ? this.#calls.ending.reason : error;
     } finally {
       this.#ownMs += performance.now() - startedAt;
     }
   }
 
-  async #park(child: Child): Promise<Buffer> {
-    const { tail } = await this.#segment(child, { op: 'park' }, undefined);
+  #letGo(child: Child, snapshot: Buffer): Buffer {
     this.#child = undefined;
     this.#pool.release(child);
-    return Buffer.from(tail);
-  }
-
-  #lookup(): { packs: string[]; bare: string[] } {
-    return { packs: this.#names.packs, bare: this.#names.bare };
+    return Buffer.from(snapshot);
   }
 
   #print(text: string): void {
     this.printed += text;
     this.#printedBytes += text.length;
-  }
-
-  #isInput(name: string): boolean {
-    return this.#request.inputs !== undefined && Object.hasOwn(this.#request.inputs, name);
-  }
-
-  /**
-   * The answer of the call that the program waits for; after it, as long as nothing fails and nothing is changed, those
-   * of the calls that follow for certain, which spares a way to the child and back for each.
-   */
-  async #answers(asked: MadeCall, certain: readonly MadeCall[]): Promise<[AnswerFields, ...AheadCall[]]> {
-    const { world } = this.#request;
-    const { args, keywords } = argumentsOf(asked);
-    if (asked.pack === undefined && asked.name === 'parallel')
-      return [answerFields(await this.#parallel(args, keywords))];
-    let last = answerFields(await this.#call(await resolveFunction(world, asked.pack, asked.name), args, keywords));
-    const answers: [AnswerFields, ...AheadCall[]] = [last];
-    if (certain.length === 0 || !isSameCall(asked, certain[0]!)) return answers;
-    let length = last.value?.length ?? 0;
-    for (const call of certain.slice(1)) {
-      if (last.error || length > mostAheadLength || this.#stop.signal.aborted) break;
-      const resolved = await resolveFunction(world, call.pack, call.name);
-      if ('error' in resolved || !(await world.isReadOnly?.(resolved.target))) break;
-      const given = argumentsOf(call);
-      last = answerFields(await this.#call(resolved, given.args, given.keywords));
-      length += last.value?.length ?? 0;
-      answers.push({ ...call, ...last });
-    }
-    return answers;
-  }
-
-  async #call(resolved: Resolved, args: readonly unknown[], keywords: readonly [string, unknown][]): Promise<Answer> {
-    if ('error' in resolved) return resolved;
-    const bound = bindArguments(resolved.info, args, keywords);
-    if ('problem' in bound) return { error: { type: 'TypeError', message: bound.problem } };
-    if (this.#callsLeft <= 0)
-      throw new ProgramEnd(
-        'RuntimeError',
-        `the program made more than ${this.#limits.maxCalls} calls. Fetch more per call, or split the work`,
-      );
-    this.#callsLeft--;
-    this.#callsOpen++;
-    try {
-      return await this.#request.world.call(resolved.target, bound.args, this.#stop.signal);
-    } finally {
-      this.#callsOpen--;
-    }
-  }
-
-  /** Many calls at once, answers in order; what fails is an answer too. */
-  async #parallel(args: readonly unknown[], keywords: readonly [string, unknown][]): Promise<Answer> {
-    const items = parallelItems(args, keywords);
-    if ('problem' in items) return { error: { type: 'TypeError', message: items.problem } };
-    const answers: unknown[] = Array.from({ length: items.calls.length });
-    let next = 0;
-    const work = async (): Promise<void> => {
-      for (let i = next++; i < items.calls.length; i = next++) {
-        const call = items.calls[i]!;
-        const answer: Answer =
-          'problem' in call
-            ? { error: { type: 'TypeError', message: call.problem } }
-            : await this.#call(await resolveWritten(this.#request.world, call.name), call.args, call.keywords);
-        answers[i] = 'error' in answer ? { error: answer.error.message } : answer.value;
-      }
-    };
-    await Promise.all(Array.from({ length: Math.min(parallelAtOnce, items.calls.length) }, work));
-    return { value: answers };
-  }
-
-  #orStopped<T>(promise: Promise<T>): Promise<T> {
-    const { signal } = this.#stop;
-    if (signal.aborted) return Promise.reject(signal.reason);
-    return new Promise((resolve, reject) => {
-      const stopped = (): void => reject(signal.reason);
-      signal.addEventListener('abort', stopped, { once: true });
-      promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', stopped));
-    });
   }
 }
 
@@ -312,30 +268,4 @@ function soon<T>(promise: Promise<T>, ms: number): Promise<T | undefined> {
       },
     );
   });
-}
-
-const jsonText = (value: unknown): string => JSON.stringify(value) ?? 'null';
-
-/** Exception types that the interpreter knows; others become RuntimeError. */
-const known = new Set(
-  'ArithmeticError AssertionError AttributeError Exception FileNotFoundError IndexError KeyError LookupError NameError NotImplementedError OSError PermissionError RuntimeError TimeoutError TypeError ValueError ZeroDivisionError'.split(
-    ' ',
-  ),
-);
-
-interface AnswerFields {
-  value?: string;
-  error?: { type: string; message: string };
-}
-
-function answerFields(answer: Answer): AnswerFields {
-  if (!('error' in answer)) return { value: jsonText(answer.value) };
-  return {
-    error: { type: known.has(answer.error.type) ? answer.error.type : 'RuntimeError', message: answer.error.message },
-  };
-}
-
-function argumentsOf({ args, kwargs }: MadeCall): { args: unknown[]; keywords: [string, unknown][] } {
-  const keywords = Object.entries(JSON.parse(kwargs) as Record<string, unknown>);
-  return { args: JSON.parse(args) as unknown[], keywords };
 }

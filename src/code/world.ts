@@ -18,8 +18,11 @@ export interface Target {
   name: string;
 }
 
-/** An answer: a JSON value, or an exception that the program can catch. `type` is a builtin exception's name. */
-export type Answer = { value: unknown } | { error: { type: string; message: string } };
+/**
+ * An answer: a JSON value (with its text, where that is known), or an exception that the program can catch. `type` is a
+ * builtin exception's name.
+ */
+export type Answer = { value: unknown; json?: string } | { error: { type: string; message: string } };
 
 /**
  * All that a program can reach. Whoever runs a program hands in its world: the `run` tool the catalog's packs, a

@@ -1,0 +1,26 @@
+/** Something that is usually over in a moment, and is worth a timer of its own only when it is not. */
+export interface Lingering {
+  /** Called once, some time after it began, if it is not over by then. */
+  linger(): void;
+}
+
+const aMomentMs = 20;
+const fresh = new Set<Lingering>();
+let timer: NodeJS.Timeout | undefined;
+
+/** From now on it has begun: within 20 ms it is over or lingers. One timer serves all that begin in that time. */
+export function begun(each: Lingering): void {
+  fresh.add(each);
+  timer ??= setTimeout(look, aMomentMs);
+}
+
+export function over(each: Lingering): void {
+  fresh.delete(each);
+}
+
+function look(): void {
+  timer = undefined;
+  const late = [...fresh];
+  fresh.clear();
+  for (const each of late) each.linger();
+}

@@ -1,0 +1,178 @@
+import { bindArguments } from './bind-arguments.ts';
+import { isSameCall, type MadeCall } from './made-call.ts';
+import { parallelItems } from './parallel.ts';
+import type { AheadCall } from './protocol.ts';
+import { resolveFunction, resolveWritten, type Resolved } from './resolve-name.ts';
+import type { Answer, World } from './world.ts';
+
+const parallelAtOnce = 16;
+/** Answers that are fetched before the program has taken in the first of them. */
+const mostAheadLength = 1024 * 1024;
+
+/** Ends the program itself: no `except` in it can catch this. */
+export class ProgramEnd extends Error {
+  readonly type: string;
+  constructor(type: string, message: string) {
+    super(message);
+    this.type = type;
+  }
+}
+
+export interface AnswerFields {
+  value?: string;
+  error?: { type: string; message: string };
+}
+
+/** The answer of the call that a program waits for, and those of the calls that come next. */
+export type Answers = [AnswerFields, ...AheadCall[]];
+
+/** Tells calls that are still open that nobody waits for them. */
+const ended = new Error('the program has ended');
+
+/** The calls of one program, from its first to its last. */
+export class ProgramCalls {
+  readonly #world: World;
+  readonly #most: number;
+  #made = 0;
+  #open = 0;
+  #stop: AbortController | undefined;
+  /** Why the program must end now; undefined as long as it need not. */
+  ending: { reason: unknown } | undefined;
+
+  constructor(world: World, most: number) {
+    this.#world = world;
+    this.#most = most;
+  }
+
+  /** Made for those who look at it: many programs call nothing. */
+  get signal(): AbortSignal {
+    if (!this.#stop) {
+      this.#stop = new AbortController();
+      if (this.ending) this.#stop.abort(this.ending.reason);
+    }
+    return this.#stop.signal;
+  }
+
+  end(reason: unknown): void {
+    this.ending ??= { reason };
+    this.#stop?.abort(reason);
+  }
+
+  finish(): void {
+    if (this.#open > 0) this.#stop?.abort(ended);
+  }
+
+  /** What the promise answers, or a rejection as soon as the program must end. */
+  orEnded<T>(promise: Promise<T>): Promise<T> {
+    const { signal } = this;
+    if (signal.aborted) return Promise.reject(signal.reason);
+    return new Promise((resolve, reject) => {
+      const stopped = (): void => reject(signal.reason);
+      signal.addEventListener('abort', stopped, { once: true });
+      promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', stopped));
+    });
+  }
+
+  /** True for a call that changes nothing. */
+  async isReadOnly({ pack, name }: MadeCall): Promise<boolean> {
+    return this.#isReadOnly(await resolveFunction(this.#world, pack, name));
+  }
+
+  /**
+   * The answer of the call that the program waits for; after it, as long as nothing fails and nothing is changed, those
+   * of the calls that follow for certain, which spares a way to the child and back for each.
+   */
+  async answers(asked: MadeCall, certain: readonly MadeCall[]): Promise<Answers> {
+    const { args, keywords } = argumentsOf(asked);
+    if (asked.pack === undefined && asked.name === 'parallel') return [await this.#parallel(args, keywords)];
+    let resolved = await resolveFunction(this.#world, asked.pack, asked.name);
+    let last = answerFields(await this.#call(resolved, args, keywords));
+    const answers: Answers = [last];
+    if (certain.length === 0 || !isSameCall(asked, certain[0]!)) return answers;
+    let length = last.value?.length ?? 0;
+    let before = asked;
+    for (const call of certain.slice(1)) {
+      if (last.error || length > mostAheadLength || this.ending) break;
+      if (call.pack !== before.pack || call.name !== before.name || before === asked) {
+        resolved = await resolveFunction(this.#world, call.pack, call.name);
+        if (!(await this.#isReadOnly(resolved))) break;
+      }
+      const given = argumentsOf(call);
+      last = answerFields(await this.#call(resolved, given.args, given.keywords));
+      length += last.value?.length ?? 0;
+      answers.push({ ...call, ...last });
+      before = call;
+    }
+    return answers;
+  }
+
+  async #isReadOnly(resolved: Resolved): Promise<boolean> {
+    return !('error' in resolved) && (await this.#world.isReadOnly?.(resolved.target)) === true;
+  }
+
+  async #call(resolved: Resolved, args: readonly unknown[], keywords: readonly [string, unknown][]): Promise<Answer> {
+    if ('error' in resolved) return resolved;
+    const bound = bindArguments(resolved.info, args, keywords);
+    if ('problem' in bound) return { error: { type: 'TypeError', message: bound.problem } };
+    if (this.#made >= this.#most)
+      throw new ProgramEnd(
+        'RuntimeError',
+        `the program made more than ${this.#most} calls. Fetch more per call, or split the work`,
+      );
+    this.#made++;
+    this.#open++;
+    try {
+      return await this.#world.call(resolved.target, bound.args, this.signal);
+    } finally {
+      this.#open--;
+    }
+  }
+
+  /** Many calls at once, answers in order; what fails is an answer too. */
+  async #parallel(args: readonly unknown[], keywords: readonly [string, unknown][]): Promise<AnswerFields> {
+    const items = parallelItems(args, keywords);
+    if ('problem' in items) return { error: { type: 'TypeError', message: items.problem } };
+    const { calls } = items;
+    const texts: string[] = Array.from({ length: calls.length });
+    const functions = new Map<string, Promise<Resolved>>();
+    let next = 0;
+    const work = async (): Promise<void> => {
+      for (let i = next++; i < calls.length; i = next++) {
+        const call = calls[i]!;
+        if ('problem' in call) {
+          texts[i] = jsonText({ error: call.problem });
+          continue;
+        }
+        let resolving = functions.get(call.name);
+        if (!resolving) functions.set(call.name, (resolving = resolveWritten(this.#world, call.name)));
+        const answer = await this.#call(await resolving, call.args, call.keywords);
+        texts[i] = 'error' in answer ? jsonText({ error: answer.error.message }) : valueText(answer);
+      }
+    };
+    await Promise.all(Array.from({ length: Math.min(parallelAtOnce, calls.length) }, work));
+    return { value: `[${texts.join(',')}]` };
+  }
+}
+
+export const jsonText = (value: unknown): string => JSON.stringify(value) ?? 'null';
+
+const valueText = ({ value, json }: Extract<Answer, { value: unknown }>): string => json ?? jsonText(value);
+
+/** Exception types that the interpreter knows; others become RuntimeError. */
+const known = new Set(
+  'ArithmeticError AssertionError AttributeError Exception FileNotFoundError IndexError KeyError LookupError NameError NotImplementedError OSError PermissionError RuntimeError TimeoutError TypeError ValueError ZeroDivisionError'.split(
+    ' ',
+  ),
+);
+
+function answerFields(answer: Answer): AnswerFields {
+  if (!('error' in answer)) return { value: valueText(answer) };
+  return {
+    error: { type: known.has(answer.error.type) ? answer.error.type : 'RuntimeError', message: answer.error.message },
+  };
+}
+
+function argumentsOf({ args, kwargs }: MadeCall): { args: unknown[]; keywords: [string, unknown][] } {
+  const keywords = Object.entries(JSON.parse(kwargs) as Record<string, unknown>);
+  return { args: JSON.parse(args) as unknown[], keywords };
+}
