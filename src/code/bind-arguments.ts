@@ -12,6 +12,8 @@ export function bindArguments(
   positional: readonly unknown[],
   keywords: readonly [string, unknown][],
 ): Bound {
+  const plain = positional.length === 0 && bindExact(info, keywords);
+  if (plain) return { args: plain };
   const args = new Map<string, unknown>();
   const named = nameArguments(
     info,
@@ -24,6 +26,16 @@ export function bindArguments(
   const missing = missingFrom(info, args, positional.length);
   if (missing) return { problem: missing };
   return { args: Object.fromEntries(args) };
+}
+
+/** Most calls name every parameter as it is called and leave out none that is required; undefined for all others. */
+function bindExact({ params }: FunctionInfo, keywords: readonly [string, unknown][]): Record<string, unknown> | undefined {
+  const args: Record<string, unknown> = {};
+  for (const [name, value] of keywords) {
+    if (name === '__proto__' || Object.hasOwn(args, name) || !params.some((param) => param.name === name)) return undefined;
+    args[name] = value;
+  }
+  return params.some((param) => param.isRequired && !Object.hasOwn(args, param.name)) ? undefined : args;
 }
 
 /** The same without values: what a call's text alone gives away. Undefined when nothing is wrong. */

@@ -18,7 +18,10 @@ const mostSites = 1000;
 /** Names with methods of their own in every program: `str.join`, `dict.fromkeys`. */
 const builtinTypes = new Set('bool bytes dict float frozenset int list object range set str tuple type'.split(' '));
 
-/** Calls outside of `try`: inside one the program may be waiting for exactly the error that a check would report. */
+/**
+ * Calls outside of `try`: inside one the program may be waiting for exactly the error that a check would report. Of calls
+ * that look the same to a check, the first.
+ */
 export function callSites(lines: readonly LogicalLine[], boundNames: ReadonlySet<string>): CallSite[] {
   const sites: CallSite[] = [];
   const tryIndents: number[] = [];
@@ -27,7 +30,8 @@ export function callSites(lines: readonly LogicalLine[], boundNames: ReadonlySet
     if (tokens[0]!.text === 'try') tryIndents.push(indent);
     if (tryIndents.length === 0 && sites.length < mostSites) collect(tokens, boundNames, sites);
   }
-  return sites;
+  const seen = new Set<string>();
+  return sites.filter(({ line: _, ...look }) => seen.size < seen.add(JSON.stringify(look)).size);
 }
 
 function collect(tokens: readonly Token[], boundNames: ReadonlySet<string>, sites: CallSite[]): void {

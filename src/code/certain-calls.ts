@@ -1,4 +1,4 @@
-import type { MadeCall } from './made-call.ts';
+import { withGiven, type CertainCall, type MadeCall } from './made-call.ts';
 import type { ProgramShape } from './program-shape.ts';
 import type { LogicalLine, Token } from './python-tokens.ts';
 import { toJson } from './values.ts';
@@ -10,7 +10,7 @@ const compoundWords = new Set('async class def for if match raise return try whi
 
 /** The calls that a program starts with. */
 export interface CertainCalls {
-  calls: readonly MadeCall[];
+  calls: readonly CertainCall[];
   /** True when nothing stands before the first of them that could fail: then it is as certain as the rest. */
   isAtOnce: boolean;
 }
@@ -20,12 +20,12 @@ export interface CertainCalls {
  * Once the first of them is made, each one follows for certain unless the one before it fails.
  */
 export function certainCalls({ lines, boundNames }: Pick<ProgramShape, 'lines' | 'boundNames'>): CertainCalls {
-  const calls: MadeCall[] = [];
+  const calls: CertainCall[] = [];
   let isAtOnce = true;
   for (const line of lines) {
     if (line.indent > 0 || calls.length >= mostCalls) break;
     const call = readCall(line);
-    if (call && !boundNames.has(call.pack!)) calls.push(call);
+    if (call && !boundNames.has(call.pack!)) calls.push(withGiven(call));
     else if (calls.length > 0 || !isQuiet(line)) break;
     else isAtOnce &&= isPlain(line);
   }

@@ -73,10 +73,10 @@ export class ChildPool {
     });
   }
 
-  /** Gives a child back; one that is dead, was slow or still works is not used again. */
+  /** Gives a child back; one that is dead or was slow is not used again. */
   release(child: Child): void {
     this.#busy.delete(child);
-    if (this.#isClosed || child.isSlow || child.isBusy) child.kill('cancelled');
+    if (this.#isClosed || child.isSlow) child.kill('cancelled');
     if (!child.isDead) this.#rest(child);
     this.#serve();
   }

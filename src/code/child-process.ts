@@ -109,18 +109,8 @@ export class Child implements Lingering {
     return new Promise((resolve, reject) => {
       this.#pending = { resolve, reject, startedAt: Date.now(), maxMs };
       begun(this);
-      this.tell(message, tail);
+      this.#channel.write(encodeFrame(message, tail));
     });
-  }
-
-  /** Sends a message that has no answer of its own. */
-  tell(message: ToChild, tail?: Buffer): void {
-    if (!this.isDead) this.#channel.write(encodeFrame(message, tail));
-  }
-
-  /** True while an answer is waited for. */
-  get isBusy(): boolean {
-    return this.#pending !== undefined;
   }
 
   linger(): void {

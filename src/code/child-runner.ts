@@ -1,7 +1,7 @@
-import { isSameCall, type MadeCall } from './made-call.ts';
+import { isSameCall } from './made-call.ts';
 import { CompiledPrograms } from './compiled-programs.ts';
 import type { Complete, Exception, NameLookup, Native, Parsed, Print, Snapshot } from './monty.ts';
-import { nothing, type AheadCall, type FromChild, type ToChild } from './protocol.ts';
+import { nothing, type AnswerFields, type FromChild, type ToChild } from './protocol.ts';
 import { shapeOf } from './shape.ts';
 import { fromJson, keywordsToJson, toJson, toPythonJson, ValueProblem } from './values.ts';
 
@@ -16,14 +16,10 @@ const maxIndentedBytes = 4 * maxValueBytes;
 /** Marks our packs among dataclasses; a program has no way to make one itself. */
 const packType = 7_305_331n;
 
-/**
- * Drives the interpreter: each message runs a program to its next call, its end or its failure. Nothing is answered while
- * a program waits for a call that was promised.
- */
-export function programRunner(native: Native): (message: ToChild, tail: Buffer) => Reply | undefined {
+/** Drives the interpreter: each message runs a program to its next call, its end or its failure. */
+export function programRunner(native: Native): (message: ToChild, tail: Buffer) => Reply {
   const programs = new CompiledPrograms(native);
   let waiting: Snapshot | undefined;
-  let awaitsPromise = false;
   let out = '';
   let printLeft = 0;
   let printedTooMuch = false;
@@ -36,8 +32,6 @@ export function programRunner(native: Native): (message: ToChild, tail: Buffer) 
   };
 
   return (message, tail) => {
-    if ((message.op === 'resume' || message.op === 'park') && message.isPromised && !awaitsPromise) return undefined;
-    awaitsPromise = false;
     out = '';
     if (message.op === 'park') {
       const data = waiting!.dump();
@@ -49,16 +43,21 @@ export function programRunner(native: Native): (message: ToChild, tail: Buffer) 
     printedTooMuch = false;
     try {
       let state = settleNames(message.op === 'start' ? start(message) : resume(message, tail), message);
-      if (message.op === 'start' && message.promised && out === '' && isAt(state, message.promised)) {
-        waiting = state;
-        awaitsPromise = true;
-        return undefined;
+      if (message.op === 'start') {
+        for (const call of message.known ?? []) {
+          if (!(state instanceof native.MontySnapshot) || state.functionName !== call.name) break;
+          state = settleNames(answered(state, call), message);
+        }
+        return report(state, message.inlineBytes);
       }
-      for (const call of (message.op === 'resume' && message.ahead) || []) {
-        if (!isAt(state, call)) break;
+      let taken = 0;
+      for (const call of message.ahead ?? []) {
+        if (!(state instanceof native.MontySnapshot) || !isSameCall(asked(state), call)) break;
         state = settleNames(answered(state, call), message);
+        taken++;
       }
-      return report(state, message.inlineBytes);
+      const reply = report(state, message.inlineBytes);
+      return taken === 0 ? reply : { ...reply, head: { ...reply.head, taken } };
     } catch (error) {
       waiting = undefined;
       const type = error instanceof ValueProblem ? 'ValueError' : 'RuntimeError';
@@ -90,10 +89,10 @@ export function programRunner(native: Native): (message: ToChild, tail: Buffer) 
   function resume(message: Extract<ToChild, { op: 'resume' }>, tail: Buffer): unknown {
     const snapshot = tail.length > 0 ? native.MontySnapshot.load(tail, { printCallback: print }) : waiting!;
     waiting = undefined;
-    return answered(snapshot, message);
+    return answered(snapshot, message.answer);
   }
 
-  function answered(snapshot: Snapshot, { value, error }: Pick<AheadCall, 'value' | 'error'>): unknown {
+  function answered(snapshot: Snapshot, { value, error }: AnswerFields): unknown {
     if (error) return snapshot.resume({ exception: error });
     return snapshot.resume({ returnValue: fromJson(value ?? 'null') });
   }
@@ -121,10 +120,6 @@ export function programRunner(native: Native): (message: ToChild, tail: Buffer) 
     }
     if (state instanceof native.MontyComplete) return finished(state, inlineBytes);
     return { head: failed(state as Exception) };
-  }
-
-  function isAt(state: unknown, call: MadeCall): state is Snapshot {
-    return state instanceof native.MontySnapshot && state.functionName === call.name && isSameCall(asked(state), call);
   }
 
   function asked(state: Snapshot): Extract<FromChild, { op: 'call' }> {

@@ -28,7 +28,6 @@ function answerNext(): number {
   }
   const { head, tail } = waiting.shift()!;
   const answer = runner(head, tail);
-  if (!answer) return tail.length;
   const frame = encodeFrame(answer.head, answer.tail);
   send(frame);
   return frame.length + tail.length;

@@ -9,3 +9,28 @@ export interface MadeCall {
 export function isSameCall(a: MadeCall, b: MadeCall): boolean {
   return a.pack === b.pack && a.name === b.name && a.args === b.args && a.kwargs === b.kwargs;
 }
+
+/** The arguments of a call as values. */
+export interface Given {
+  args: unknown[];
+  keywords: [string, unknown][];
+}
+
+/** A call that is made whenever its program runs. */
+export interface CertainCall extends MadeCall {
+  /** What it is given, where that is nothing that anyone could change. */
+  given?: Given;
+}
+
+export function givenTo(call: CertainCall): Given {
+  if (call.given) return call.given;
+  const keywords = Object.entries(JSON.parse(call.kwargs) as Record<string, unknown>);
+  return { args: JSON.parse(call.args) as unknown[], keywords };
+}
+
+/** The same call with what it is given beside it, if that is plain numbers, texts and the like. */
+export function withGiven(call: MadeCall): CertainCall {
+  const given = givenTo(call);
+  const values = [...given.args, ...given.keywords.map(([, value]) => value)];
+  return values.some((value) => typeof value === 'object' && value !== null) ? call : { ...call, given };
+}

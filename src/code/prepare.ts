@@ -13,8 +13,8 @@ export interface Prepared {
   shape: ProgramShape;
   /** What it is certain to call once it makes the first of these calls. */
   certain: CertainCalls;
-  /** True once it was seen to come to the first of them: its text has no error that would keep it from it. */
-  hasReachedFirst: boolean;
+  /** True once it was seen to make exactly these calls: nothing but its text decides on them, so it always will. */
+  isProven: boolean;
   /** Lines of the interpreter as lines of `source`. */
   ownLines(frames: readonly TraceFrame[]): TraceFrame[];
 }
@@ -39,7 +39,7 @@ export function prepare(text: string, snippets: Snippets): Prepared {
     code: front + expanded.code + end,
     shape,
     certain: certainCalls(shape),
-    hasReachedFirst: false,
+    isProven: false,
     ownLines: (frames) =>
       frames.map((frame) => {
         const line = Math.min(lastLine, Math.max(1, frame.line - (front === '' ? 0 : 1)));

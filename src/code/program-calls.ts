@@ -1,7 +1,7 @@
 import { bindArguments } from './bind-arguments.ts';
-import { isSameCall, type MadeCall } from './made-call.ts';
+import { givenTo, isSameCall, type CertainCall, type MadeCall } from './made-call.ts';
 import { parallelItems } from './parallel.ts';
-import type { AheadCall } from './protocol.ts';
+import type { AheadCall, AnswerFields } from './protocol.ts';
 import { resolveFunction, resolveWritten, type Resolved } from './resolve-name.ts';
 import type { Answer, World } from './world.ts';
 
@@ -18,13 +18,11 @@ export class ProgramEnd extends Error {
   }
 }
 
-export interface AnswerFields {
-  value?: string;
-  error?: { type: string; message: string };
-}
-
 /** The answer of the call that a program waits for, and those of the calls that come next. */
-export type Answers = [AnswerFields, ...AheadCall[]];
+export interface Answers {
+  answer: AnswerFields;
+  ahead: AheadCall[];
+}
 
 /** Tells calls that are still open that nobody waits for them. */
 const ended = new Error('the program has ended');
@@ -82,12 +80,12 @@ export class ProgramCalls {
    * The answer of the call that the program waits for; after it, as long as nothing fails and nothing is changed, those
    * of the calls that follow for certain, which spares a way to the child and back for each.
    */
-  async answers(asked: MadeCall, certain: readonly MadeCall[]): Promise<Answers> {
-    const { args, keywords } = argumentsOf(asked);
-    if (asked.pack === undefined && asked.name === 'parallel') return [await this.#parallel(args, keywords)];
+  async answers(asked: CertainCall, certain: readonly CertainCall[]): Promise<Answers> {
+    const { args, keywords } = givenTo(asked);
+    if (asked.pack === undefined && asked.name === 'parallel') return { answer: await this.#parallel(args, keywords), ahead: [] };
     let resolved = await resolveFunction(this.#world, asked.pack, asked.name);
     let last = answerFields(await this.#call(resolved, args, keywords));
-    const answers: Answers = [last];
+    const answers: Answers = { answer: last, ahead: [] };
     if (certain.length === 0 || !isSameCall(asked, certain[0]!)) return answers;
     let length = last.value?.length ?? 0;
     let before = asked;
@@ -97,10 +95,10 @@ export class ProgramCalls {
         resolved = await resolveFunction(this.#world, call.pack, call.name);
         if (!(await this.#isReadOnly(resolved))) break;
       }
-      const given = argumentsOf(call);
+      const given = givenTo(call);
       last = answerFields(await this.#call(resolved, given.args, given.keywords));
       length += last.value?.length ?? 0;
-      answers.push({ ...call, ...last });
+      answers.ahead.push({ pack: call.pack!, name: call.name, args: call.args, kwargs: call.kwargs, ...last });
       before = call;
     }
     return answers;
@@ -170,9 +168,4 @@ function answerFields(answer: Answer): AnswerFields {
   return {
     error: { type: known.has(answer.error.type) ? answer.error.type : 'RuntimeError', message: answer.error.message },
   };
-}
-
-function argumentsOf({ args, kwargs }: MadeCall): { args: unknown[]; keywords: [string, unknown][] } {
-  const keywords = Object.entries(JSON.parse(kwargs) as Record<string, unknown>);
-  return { args: JSON.parse(args) as unknown[], keywords };
 }

@@ -12,43 +12,48 @@ export type ToChild =
       limits: Limits;
       maxPrintBytes: number;
       inlineBytes: number;
-      /** The first call, which is being made already: a program that comes to it waits for what is sent next. */
-      promised?: MadeCall;
+      /** Answers of the calls that it is proven to begin with: where it makes them, it goes on without asking. */
+      known?: readonly KnownCall[];
     }
   /** Goes on with the program that waits in this child, or with the snapshot in the tail. */
   | {
       op: 'resume';
       packs: string[];
       bare: string[];
-      value?: string;
-      error?: { type: string; message: string };
+      answer: AnswerFields;
       /** Answers of the calls that come next: where the program makes them, it goes on without asking. */
-      ahead?: AheadCall[];
+      ahead?: readonly AheadCall[];
       maxPrintBytes: number;
       inlineBytes: number;
-      /** Answers the promised call; a program that never came to it has been reported, and nothing is said again. */
-      isPromised?: true;
     }
   /** Parses without running; answered with `done` or `failed`. */
   | { op: 'check'; code: string; inputs: string[] }
   /** Asks for the snapshot of the waiting program, which frees the child. */
-  | { op: 'park'; isPromised?: true };
+  | { op: 'park' };
 
-/** A call that was made before the program asked for it, with its answer. */
-export interface AheadCall extends MadeCall {
+/** An answer as it travels: JSON text, or an exception. */
+export interface AnswerFields {
   value?: string;
   error?: { type: string; message: string };
 }
 
-/** What the child answers; `out` is what was printed since the last message. */
+/** A call that was made before the program asked for it, with its answer. */
+export interface AheadCall extends MadeCall, AnswerFields {}
+
+/** The same, of a program whose calls need not be compared any more. */
+export interface KnownCall extends AnswerFields {
+  name: string;
+}
+
+/** What the child answers; `out` is what was printed since the last message, `taken` how many answers ahead were used. */
 export type FromChild =
   /** Said once: the interpreter is loaded. */
   | { op: 'ready' }
-  | ({ op: 'call'; out: string } & MadeCall)
+  | ({ op: 'call'; out: string; taken?: number } & MadeCall)
   | { op: 'parked' }
   /** A value above `inlineBytes` comes as readable text in the tail instead, with a word on its `shape`. */
-  | { op: 'done'; out: string; isNothing: boolean; json: string; shape?: string }
-  | { op: 'failed'; out: string; type: string; message: string; frames: TraceFrame[] };
+  | { op: 'done'; out: string; taken?: number; isNothing: boolean; json: string; shape?: string }
+  | { op: 'failed'; out: string; taken?: number; type: string; message: string; frames: TraceFrame[] };
 
 export interface TraceFrame {
   line: number;

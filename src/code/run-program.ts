@@ -4,11 +4,11 @@ import type { EngineLimits, ProgramOutcome, ProgramRequest, WorldNames } from '.
 import { explain } from './explain.ts';
 import type { Frame } from './frames.ts';
 import { begun, over, type Lingering } from './linger.ts';
-import { isSameCall, type MadeCall } from './made-call.ts';
+import { isSameCall, type CertainCall } from './made-call.ts';
 import type { Prepared } from './prepare.ts';
 import { jsonText, ProgramCalls, ProgramEnd, type Answers } from './program-calls.ts';
 import { programError } from './program-error.ts';
-import type { FromChild, ToChild } from './protocol.ts';
+import type { FromChild, KnownCall, ToChild } from './protocol.ts';
 
 const maxPrintBytes = 4 * 1024 * 1024;
 /** A call that is answered within this time is worth keeping the child for: a snapshot costs more. */
@@ -112,37 +112,32 @@ class RunningProgram implements Lingering {
 
   async run(prepared: Prepared): Promise<Frame<Final>> {
     let certain = this.#certain(prepared);
-    let promised = await this.#promised(prepared, certain);
-    let message: ToChild = this.#start(prepared.code, promised);
+    let message: ToChild = this.#start(prepared.code, await this.#known(prepared, certain));
     let snapshot: Buffer | undefined;
+    let ahead = 0;
     for (;;) {
       const child = (this.#child ??= this.#pool.take(this.#request.owner) ?? (await this.#wait()));
       if (!child.isReady) await child.ready;
-      const asking = this.#segment(child, message, snapshot);
-      let answering = promised && this.#calls.answers(promised, certain);
-      if (answering) await this.#keepPromise(child, asking, answering);
-      const { head, tail } = await asking;
-      if (head.op === 'ready') throw new Error('the child answered something else');
-      if (head.op === 'parked') snapshot = this.#letGo(child, tail);
-      else {
-        this.#print(head.out);
-        if (head.op !== 'call') return { head, tail };
-        if (certain.length > 0 && isSameCall(head, certain[0]!)) prepared.hasReachedFirst = true;
-        answering = this.#calls.answers(head, certain);
-        snapshot = undefined;
-      }
-      promised = undefined;
+      const { head, tail } = await this.#segment(child, message, snapshot);
+      snapshot = undefined;
+      if (head.op === 'parked' || head.op === 'ready') throw new Error('the child answered something else');
+      this.#print(head.out);
+      if (ahead > 0 && head.taken === ahead && ahead === prepared.certain.calls.length - 1) prepared.isProven = true;
+      if (head.op !== 'call') return { head, tail };
+      if (certain.length === 1 && isSameCall(head, certain[0]!)) prepared.isProven = true;
+      const answering = this.#calls.answers(head, certain);
       certain = [];
-      let answers = snapshot ? undefined : await soon(answering!, this.#patienceMs);
+      let answers = await soon(answering, this.#pool.hasWaiting ? 0 : quickMs);
       if (answers === undefined) {
-        snapshot ??= this.#letGo(child, (await this.#segment(child, { op: 'park' }, undefined)).tail);
-        answers = await this.#calls.orEnded(answering!);
+        snapshot = await this.#park(child);
+        answers = await this.#calls.orEnded(answering);
       }
+      ahead = answers.ahead.length;
       message = this.#resume(answers);
     }
   }
 
-  #start(code: string, promised: MadeCall | undefined): ToChild {
+  #start(code: string, known: readonly KnownCall[]): ToChild {
     const { timeoutMs, maxMemoryMb, maxRecursion = 200 } = this.#limits;
     const { inputs } = this.#request;
     return {
@@ -161,16 +156,16 @@ class RunningProgram implements Lingering {
       },
       maxPrintBytes,
       inlineBytes: this.#inlineBytes(),
-      ...(promised && { promised }),
+      ...(known.length > 0 && { known }),
     };
   }
 
-  #resume([answer, ...ahead]: Answers): Extract<ToChild, { op: 'resume' }> {
+  #resume({ answer, ahead }: Answers): Extract<ToChild, { op: 'resume' }> {
     return {
       op: 'resume',
       packs: this.#names.packs,
       bare: this.#names.bare,
-      ...answer,
+      answer,
       ...(ahead.length > 0 ? { ahead } : {}),
       maxPrintBytes: maxPrintBytes - this.#printedBytes,
       inlineBytes: this.#inlineBytes(),
@@ -181,27 +176,17 @@ class RunningProgram implements Lingering {
     return this.#request.inlineBytes?.() ?? Number.MAX_SAFE_INTEGER;
   }
 
-  #certain({ certain }: Prepared): readonly MadeCall[] {
+  #certain({ certain }: Prepared): readonly CertainCall[] {
     const { inputs } = this.#request;
     return inputs && certain.calls.some(({ pack }) => Object.hasOwn(inputs, pack!)) ? [] : certain.calls;
   }
 
-  /** The first call, if it can be made while the program is still on its way to it. */
-  async #promised({ certain, hasReachedFirst }: Prepared, [first]: readonly MadeCall[]): Promise<MadeCall | undefined> {
-    if (!certain.isAtOnce || !hasReachedFirst || !first) return undefined;
-    return (await this.#calls.isReadOnly(first)) ? first : undefined;
-  }
-
-  /** Tells the child what it waits for, or to let the program wait elsewhere when that takes longer. */
-  async #keepPromise(child: Child, asking: Promise<unknown>, answering: Promise<Answers>): Promise<void> {
-    asking.catch(() => {});
-    const answers = await soon(answering, this.#patienceMs);
-    child.tell(answers ? { ...this.#resume(answers), isPromised: true } : { op: 'park', isPromised: true });
-  }
-
-  /** How long a call may take before its program is parked: while others wait for a child, not at all. */
-  get #patienceMs(): number {
-    return this.#pool.hasWaiting ? 0 : quickMs;
+  /** The calls that the program is known to begin with, with their answers; made before it holds a child. */
+  async #known({ certain, isProven }: Prepared, calls: readonly CertainCall[]): Promise<KnownCall[]> {
+    const [first] = calls;
+    if (!first || !certain.isAtOnce || !isProven || !(await this.#calls.isReadOnly(first))) return [];
+    const { answer, ahead } = await this.#calls.orEnded(this.#calls.answers(first, calls));
+    return [{ name: first.name, ...answer }, ...ahead.map(({ name, value, error }) => ({ name, value, error }))];
   }
 
   #wait(): Promise<Child> {
@@ -241,10 +226,11 @@ class RunningProgram implements Lingering {
     }
   }
 
-  #letGo(child: Child, snapshot: Buffer): Buffer {
+  async #park(child: Child): Promise<Buffer> {
+    const { tail } = await this.#segment(child, { op: 'park' }, undefined);
     this.#child = undefined;
     this.#pool.release(child);
-    return Buffer.from(snapshot);
+    return Buffer.from(tail);
   }
 
   #print(text: string): void {
