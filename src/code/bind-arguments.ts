@@ -29,10 +29,14 @@ export function bindArguments(
 }
 
 /** Most calls name every parameter as it is called and leave out none that is required; undefined for all others. */
-function bindExact({ params }: FunctionInfo, keywords: readonly [string, unknown][]): Record<string, unknown> | undefined {
+function bindExact(
+  { params }: FunctionInfo,
+  keywords: readonly [string, unknown][],
+): Record<string, unknown> | undefined {
   const args: Record<string, unknown> = {};
   for (const [name, value] of keywords) {
-    if (name === '__proto__' || Object.hasOwn(args, name) || !params.some((param) => param.name === name)) return undefined;
+    if (name === '__proto__' || Object.hasOwn(args, name) || !params.some((param) => param.name === name))
+      return undefined;
     args[name] = value;
   }
   return params.some((param) => param.isRequired && !Object.hasOwn(args, param.name)) ? undefined : args;
@@ -100,7 +104,11 @@ function findParam(params: readonly Param[], keyword: string): Param[] {
 
 const writable = (name: string): string => name.replace(/\W/g, '_');
 
-function missingFrom(info: FunctionInfo, given: ReadonlyMap<string, unknown>, positionalCount: number): string | undefined {
+function missingFrom(
+  info: FunctionInfo,
+  given: ReadonlyMap<string, unknown>,
+  positionalCount: number,
+): string | undefined {
   const missing = info.params
     .filter((param) => param.isRequired && !given.has(param.name))
     .map((param) => `'${param.name}'`);

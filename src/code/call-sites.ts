@@ -31,7 +31,7 @@ export function callSites(lines: readonly LogicalLine[], boundNames: ReadonlySet
     if (tryIndents.length === 0 && sites.length < mostSites) collect(tokens, boundNames, sites);
   }
   const seen = new Set<string>();
-  return sites.filter(({ line: _, ...look }) => seen.size < seen.add(JSON.stringify(look)).size);
+  return sites.filter((site) => seen.size < seen.add(JSON.stringify({ ...site, line: 0 })).size);
 }
 
 function collect(tokens: readonly Token[], boundNames: ReadonlySet<string>, sites: CallSite[]): void {

@@ -43,7 +43,8 @@ test('what depends on anything else is not certain', () => {
 
 test('the first call is as certain as the rest when only written-out values stand before it', () => {
   const isAtOnce = (code: string): boolean => certainCalls(programShape(code)).isAtOnce;
-  for (const code of ['a = p.f()', '# note\nx = [1, {"k": None}]\n__format__ = "json"\np.f()']) assert.ok(isAtOnce(code), code);
+  for (const code of ['a = p.f()', '# note\nx = [1, {"k": None}]\n__format__ = "json"\np.f()'])
+    assert.ok(isAtOnce(code), code);
   for (const code of ['x = y\np.f()', 'x = 1 / 0\np.f()', 'import nothing\np.f()', 'x = "a" * 9\np.f()', 'x\np.f()'])
     assert.ok(!isAtOnce(code), code);
 });
@@ -108,4 +109,34 @@ test('a call that may change something waits until the program has taken in the 
     assert.match(outcome.ok ? '' : outcome.error.text, /MemoryError/);
     assert.deepEqual(made.slice(1), isReadOnly ? ['{"x":2}'] : []);
   }
+});
+
+test('what is known of a text is nothing about who runs it', async () => {
+  const code = 'a = p.f(x="1")\nb = p.f(y=[a])\nb';
+  const text = 'first = p.f(x="1")\nsecond = p.f(x=2)\n[first, second]';
+  const asked: string[] = [];
+  const as = async (who: string, program: string, change: Partial<World> = {}): Promise<string> => {
+    const world: World = {
+      pack: (name) => (name === 'p' ? { name, find: () => info, names: () => ['f'] } : undefined),
+      packNames: () => ['p'],
+      isReadOnly: () => true,
+      call: (_, args) => (asked.push(who), Promise.resolve({ value: [who, args['x'] ?? null] })),
+      ...change,
+    };
+    const outcome = await engine.run({ code: program, owner: who, world });
+    return outcome.ok ? outcome.json : outcome.error.text;
+  };
+  for (let time = 0; time < 3; time++) {
+    assert.equal(await as('ann', text), '[["ann","1"],["ann",2]]');
+    assert.equal(await as('bob', text), '[["bob","1"],["bob",2]]');
+    assert.equal(await as('ann', code), '["ann",null]');
+    assert.match(await as('eve', text, { pack: () => undefined }), /there is no pack 'p'/);
+    assert.match(
+      await as('joe', text, { call: () => Promise.resolve({ error: { type: 'ValueError', message: 'no' } }) }),
+      /^ValueError: no\n  line 1: /,
+    );
+    assert.match(await as('max', text, { call: () => Promise.reject(new Error('it is over')) }), /it is over/);
+  }
+  assert.equal(asked.filter((who) => who === 'ann').length, 12);
+  assert.ok(!asked.includes('eve'));
 });

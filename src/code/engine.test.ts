@@ -19,7 +19,10 @@ const functions = new Map(
     }),
     functionInfo('brave.wait', { properties: { ms: { type: 'integer' } } }),
     functionInfo('brave.echo', { properties: { value: {} } }),
-    functionInfo('brave.mixed', { properties: { repo: { type: 'string' }, query: { type: 'string' } }, required: ['query'] }),
+    functionInfo('brave.mixed', {
+      properties: { repo: { type: 'string' }, query: { type: 'string' } },
+      required: ['query'],
+    }),
   ].map((info) => [info.fullName.split('.')[1]!, info]),
 );
 const hello = functionInfo('hello', { properties: { who: { type: 'string' } } });
@@ -80,7 +83,19 @@ test('floats look like floats', async () => {
 });
 
 test('an answer that is no finite number does not look like None', async () => {
-  assert.deepEqual([await value('float("inf")'), await value('-float("inf")'), await value('float("nan")')], ['inf', '-inf', 'nan']);
+  assert.deepEqual(
+    [await value('float("inf")'), await value('-float("inf")'), await value('float("nan")')],
+    ['inf', '-inf', 'nan'],
+  );
+});
+
+test('a program that ran before starts with empty variables, and fails as it did', async () => {
+  const seen = 'try:\n    y = x\nexcept NameError:\n    y = "none"\nx = 1\nz = [y]\nz.append(x)\nz';
+  for (let time = 0; time < 3; time++) {
+    assert.deepEqual(await value(seen), ['none', 1]);
+    assert.match(await failure('a = 1\nb = 1 / 0'), /^ZeroDivisionError: .*\n  line 2: /);
+    assert.match(await failure('a = (1\nb'), /SyntaxError/);
+  }
 });
 
 test('a top-level return is the value', async () => {

@@ -82,7 +82,8 @@ export class ProgramCalls {
    */
   async answers(asked: CertainCall, certain: readonly CertainCall[]): Promise<Answers> {
     const { args, keywords } = givenTo(asked);
-    if (asked.pack === undefined && asked.name === 'parallel') return { answer: await this.#parallel(args, keywords), ahead: [] };
+    if (asked.pack === undefined && asked.name === 'parallel')
+      return { answer: await this.#parallel(args, keywords), ahead: [] };
     let resolved = await resolveFunction(this.#world, asked.pack, asked.name);
     let last = answerFields(await this.#call(resolved, args, keywords));
     const answers: Answers = { answer: last, ahead: [] };
