@@ -35,6 +35,7 @@ export class Catalog {
       cachePath: join(home.run, 'catalog-cache.db'),
       lockPath: join(home.run, 'catalog.lock'),
       db,
+      dbPath: home.stateDb,
       onChange: (changes) => self.#storedChanged(changes),
       onCorrupt: options.onCorrupt,
       onSwitches: () => self.refreshOffers(),

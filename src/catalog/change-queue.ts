@@ -1,6 +1,7 @@
 import { rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { syncFolder, type Database, type Draft, type FileThread, type Placed, type ProcessLock } from '../store/index.ts';
+import { errorOf, syncFolder, type Draft, type FileThread, type ProcessLock } from '../store/index.ts';
+import type { ChangeLog } from './change-log.ts';
 import { bundleFileName } from './stored-files.ts';
 import type { FileStamp } from './stored-records.ts';
 
@@ -27,37 +28,29 @@ export interface Creation<T> {
   taken(): Error;
 }
 
-type Change = { operation: Operation<unknown> } | { creation: Creation<unknown>; draft?: Draft };
+type Change = { operation: Operation<unknown> } | { creation: Creation<unknown> };
 type Queued = Change & { resolve: (value: unknown) => void; reject: (error: unknown) => void };
-type QueuedCreation = Extract<Queued, { creation: unknown }>;
+type QueuedCreation = Extract<Queued, { creation: unknown }> & { draft?: Draft };
 type QueuedOperation = Extract<Queued, { operation: unknown }>;
 
 export interface ChangeQueueOptions {
   folder: string;
-  /** Where files are written that have no place yet. */
-  drafts: string;
-  db: Database;
+  log: ChangeLog;
   lock: ProcessLock;
-  /** Writes and syncs, and so often waits for the disk. */
   files: FileThread;
-  /** Moves what is written: another thread, because the lock is held meanwhile. */
-  moves: FileThread;
-  /** Takes in what other processes changed; called with the lock held. */
-  catchUp: () => Promise<void>;
-  /** Everything up to here was announced by this process or taken in. */
-  announced: (seq: number) => void;
+  /** Takes in what other processes told up to a row, all of which has happened. */
+  takeIn: (upTo: number) => Promise<void>;
+  /** The same, but nobody waits for it. */
+  takeInLater: (upTo: number) => void;
 }
 
 const groupSize = 256;
-const keptAnnouncements = 50_000;
 
 /** Changes of the catalog's files, in groups: those that wait together share one hold of the lock, and one sync of a folder. */
 export class ChangeQueue {
   readonly #options: ChangeQueueOptions;
   readonly #queue: Queued[] = [];
-  readonly #lasting = new Set<Promise<void>>();
   #working: Promise<void> | undefined;
-  #trimmedAt = 0;
 
   constructor(options: ChangeQueueOptions) {
     this.#options = options;
@@ -67,24 +60,13 @@ export class ChangeQueue {
     return this.#add({ operation });
   }
 
-  async create<T>(creation: Creation<T>): Promise<T> {
-    const { files, drafts } = this.#options;
-    // A writer who is alone does all of it at once. Several write and sync before the lock is taken, so that they wait
-    // for each other's move only.
-    if (files.isAlone && !this.#working) return this.#add<T>({ creation });
-    const draft = await files.draft(drafts, creation.text);
-    try {
-      return await this.#add<T>({ creation, draft });
-    } catch (error) {
-      await rm(draft.temp, { force: true });
-      throw error;
-    }
+  create<T>(creation: Creation<T>): Promise<T> {
+    return this.#add({ creation });
   }
 
   /** Resolves when nothing is under way. */
   async idle(): Promise<void> {
     await this.#working;
-    await Promise.all(this.#lasting);
   }
 
   #add<T>(change: Change): Promise<T> {
@@ -95,34 +77,29 @@ export class ChangeQueue {
   }
 
   async #work(): Promise<void> {
-    await this.#workGroups();
-    this.#working = undefined;
-    // A change that came while the last group was being answered found this work still set.
-    if (this.#queue.length > 0) await (this.#working ??= this.#work());
-  }
-
-  async #workGroups(): Promise<void> {
     while (this.#queue.length > 0) {
-      let group: Queued[] = [];
-      try {
-        await this.#options.lock.hold(async () => {
-          group = this.#queue.splice(0, groupSize);
-          await this.#applyGroup(group);
-        });
-      } catch (error) {
-        for (const each of group.length > 0 ? group : this.#queue.splice(0)) each.reject(error);
-      }
+      const creations = creationsAtFront(this.#queue);
+      this.#queue.splice(0, creations.length);
+      if (creations.length > 0) await this.#createAll(creations);
+      else await this.#applyGroup();
     }
+    this.#working = undefined;
   }
 
-  async #applyGroup(group: readonly Queued[]): Promise<void> {
-    await this.#options.catchUp();
-    await this.#announce(group.flatMap((each) => ('creation' in each ? [each.creation.path] : each.operation.paths)));
-    for (let at = 0; at < group.length;) {
-      const together = creationsFrom(group, at);
-      if (together.length > 0) await this.#place(together);
-      else await this.#apply(group[at] as QueuedOperation);
-      at += together.length || 1;
+  async #applyGroup(): Promise<void> {
+    let group: QueuedOperation[] = [];
+    try {
+      await this.#options.lock.hold(async () => {
+        group = operationsAtFront(this.#queue);
+        this.#queue.splice(0, group.length);
+        const { log } = this.#options;
+        await this.#options.takeIn(log.newsSince(log.seen).upTo);
+        await log.tell(group.flatMap(({ operation }) => operation.paths));
+        for (const each of group) await this.#apply(each);
+      });
+    } catch (error) {
+      if (group.length === 0) this.#queue.splice(0, (group = operationsAtFront(this.#queue)).length);
+      for (const each of group) each.reject(error);
     }
   }
 
@@ -139,46 +116,50 @@ export class ChangeQueue {
     }
   }
 
-  async #place(together: readonly QueuedCreation[]): Promise<void> {
-    const fit = together.filter(({ creation, reject }) => {
-      try {
-        creation.check();
-        return true;
-      } catch (error) {
-        reject(error);
-        return false;
-      }
-    });
-    const alone = fit.filter(({ draft }) => !draft);
-    for (const each of alone) this.#answer([each], [await this.#createAlone(each.creation)], Promise.resolve());
-    const drafted = fit.flatMap((each) => (each.draft ? [{ ...each, draft: each.draft }] : []));
-    if (drafted.length === 0) return;
-    const { folder, files, moves } = this.#options;
-    const placed = await moves.place(drafted.map(({ creation, draft }) => ({ draft, path: join(folder, creation.path) })));
-    const folders = new Set(drafted.filter((_, at) => isPlaced(placed[at])).map(({ creation }) => dirname(creation.path)));
-    // Waited for without the lock: the next writers may go on meanwhile.
-    this.#answer(drafted, placed, Promise.all([...folders].map((each) => files.sync(join(folder, each)))));
+  /** Checked here, made in the thread. When others changed meanwhile what was checked, both are done again. */
+  async #createAll(creations: readonly QueuedCreation[]): Promise<void> {
+    try {
+      for (let left = creations; left.length > 0;) left = await this.#createFit(left.filter((each) => this.#isFit(each)));
+    } catch (error) {
+      for (const { reject } of creations) reject(error);
+    }
   }
 
-  #createAlone({ text, path }: Creation<unknown>): Promise<Placed | Error> {
-    const { folder, drafts, files } = this.#options;
-    return files.create(drafts, text, join(folder, path)).catch((error: Error) => error);
+  /** Answers those that must be tried again. */
+  async #createFit(fit: readonly QueuedCreation[]): Promise<QueuedCreation[]> {
+    if (fit.length === 0) return [];
+    const { files, log, takeIn, takeInLater } = this.#options;
+    const asked = fit.map(({ creation: { path, name, owner, text }, draft }) => ({ path, name, owner, from: draft ?? text }));
+    const made = await files.create(asked, log.seen);
+    if (made.isStale) {
+      await takeIn(made.upTo);
+      return fit.flatMap((each, at) => {
+        const draft = made.drafts[at]!;
+        if ('temp' in draft) return [{ ...each, draft }];
+        each.reject(errorOf(draft));
+        return [];
+      });
+    }
+    fit.forEach(({ creation, resolve, reject }, at) => {
+      const outcome = made.outcomes[at]!;
+      if (outcome && 'size' in outcome) resolve(creation.placed(outcome));
+      else reject(outcome ? errorOf(outcome) : creation.taken());
+    });
+    if (made.hasOthers) takeInLater(made.upTo);
+    else log.saw(made.upTo);
+    await log.trim(made.upTo);
+    return [];
   }
 
-  /** Takes in what was placed, and answers when it lasts. */
-  #answer(creations: readonly QueuedCreation[], outcomes: readonly (Placed | Error)[], synced: Promise<unknown>): void {
-    const values = creations.map(({ creation, reject }, at) => {
-      const outcome = outcomes[at];
-      if (isPlaced(outcome)) return { value: creation.placed(outcome) };
-      reject(outcome || creation.taken());
-      return undefined;
-    });
-    const lasting = synced.then(
-      () => creations.forEach(({ resolve }, at) => values[at] && resolve(values[at].value)),
-      (error: unknown) => creations.forEach(({ reject }) => reject(error)),
-    );
-    this.#lasting.add(lasting);
-    void lasting.then(() => this.#lasting.delete(lasting));
+  #isFit({ creation, draft, reject }: QueuedCreation): boolean {
+    try {
+      creation.check();
+      return true;
+    } catch (error) {
+      reject(error);
+      if (draft) void rm(draft.temp, { force: true }).catch(() => {});
+      return false;
+    }
   }
 
   async #syncIfThere(folder: string): Promise<void> {
@@ -186,33 +167,15 @@ export class ChangeQueue {
       if (error.code !== 'ENOENT') throw error;
     });
   }
-
-  /** Tells other processes before anything moves, so that a holder who dies in between hides nothing from them. */
-  async #announce(paths: string[]): Promise<void> {
-    const seq = await this.#options.db.write((tx) => {
-      for (const path of paths) tx.run('INSERT INTO catalog_changes (path) VALUES (?)', path);
-      return tx.get<{ seq: number }>('SELECT max(seq) AS seq FROM catalog_changes')?.seq ?? 0;
-    });
-    this.#options.announced(seq);
-    if (seq - this.#trimmedAt > keptAnnouncements / 10) await this.#trim(seq);
-  }
-
-  async #trim(seq: number): Promise<void> {
-    this.#trimmedAt = seq;
-    await this.#options.db.write((tx) => tx.run('DELETE FROM catalog_changes WHERE seq < ?', seq - keptAnnouncements));
-  }
 }
 
-const isPlaced = (outcome: Placed | Error | undefined): outcome is FileStamp =>
-  typeof outcome === 'object' && !(outcome instanceof Error);
-
-/** The creations from a place on that may be placed at once. */
-function creationsFrom(group: readonly Queued[], from: number): QueuedCreation[] {
+/** The creations at the front that may be made at once. */
+function creationsAtFront(queue: readonly Queued[]): QueuedCreation[] {
   const together: QueuedCreation[] = [];
   const paths = new Set<string>();
   const owners = new Map<string, string>();
-  for (const each of group.slice(from)) {
-    if (!('creation' in each)) break;
+  for (const each of queue) {
+    if (!('creation' in each) || together.length === groupSize) break;
     const { path, name, owner } = each.creation;
     if (paths.has(path) || (owners.get(name) ?? owner) !== owner) break;
     paths.add(path);
@@ -220,4 +183,9 @@ function creationsFrom(group: readonly Queued[], from: number): QueuedCreation[]
     together.push(each);
   }
   return together;
+}
+
+function operationsAtFront(queue: readonly Queued[]): QueuedOperation[] {
+  const end = queue.findIndex((each) => !('operation' in each));
+  return queue.slice(0, Math.min(groupSize, end < 0 ? groupSize : end)) as QueuedOperation[];
 }

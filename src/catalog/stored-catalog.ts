@@ -2,8 +2,9 @@ import { readdir, readFile, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { parseUuid7, type Tool } from '../schema/index.ts';
-import { FileThread, makeFolder, ProcessLock, type Database } from '../store/index.ts';
+import { FileThread, makeFolder, ProcessLock, type Database, type SharedPlace } from '../store/index.ts';
 import { openCatalogCache, type CatalogCache } from './catalog-cache.ts';
+import { ChangeLog } from './change-log.ts';
 import { ChangeQueue, type Creation, type Operation } from './change-queue.ts';
 import { FolderWatch } from './folder-watch.ts';
 import { readParts, writeParts } from './parts-file.ts';
@@ -18,6 +19,8 @@ export interface StoredCatalogOptions {
   cachePath: string;
   lockPath: string;
   db: Database;
+  /** Where that one lies, for the thread that makes files. */
+  dbPath: string;
   onChange: (changes: Change[]) => void;
   onCorrupt: (path: string, reason: string) => void;
   /** Another process changed switches of offered bundles or tools. */
@@ -35,15 +38,11 @@ interface SavedHead {
   records: SavedRecords['head'];
 }
 
-interface Announced {
-  seq: number;
-  path: string;
-}
-
 const keptTools = 4096;
 const foldersAtOnce = 32;
 const lookAtOnce = 64;
 const lookEveryMs = 1500;
+const takeInAfterMs = 50;
 const strayMs = 3600_000;
 
 /** The catalog's files: loaded once, kept true while we and others change them. */
@@ -54,11 +53,11 @@ export class StoredCatalog {
   readonly #lock: ProcessLock;
   readonly #watch: FolderWatch;
   readonly #whole = new Map<string, Tool>();
-  readonly #files = new FileThread();
-  readonly #writes = new FileThread();
+  readonly #log: ChangeLog;
+  readonly #reads: FileThread;
+  readonly #writes: FileThread;
   readonly #changes: ChangeQueue;
-  /** Up to here everything was taken in under the lock. */
-  #seenSeq = 0;
+  #takingIn: NodeJS.Timeout | undefined;
   #settledSeq = 0;
   #settlingSeq = 0;
   #looking: NodeJS.Timeout | undefined;
@@ -66,29 +65,30 @@ export class StoredCatalog {
   #closed = false;
   #savedRevision = -1;
 
-  private constructor(options: StoredCatalogOptions, cache: CatalogCache) {
+  private constructor(options: StoredCatalogOptions, cache: CatalogCache, log: ChangeLog) {
+    const { folder, dbPath, lockPath } = options;
     this.#options = options;
     this.#cache = cache;
-    this.#lock = new ProcessLock(options.lockPath);
+    this.#log = log;
+    this.#lock = new ProcessLock(lockPath);
+    const place: SharedPlace = { folder, drafts: join(folder, draftsFolder), dbPath, lockPath, writer: log.writer };
+    this.#reads = new FileThread(place);
+    this.#writes = new FileThread(place);
     this.#changes = new ChangeQueue({
-      folder: options.folder,
-      drafts: join(options.folder, draftsFolder),
-      db: options.db,
+      folder,
+      log,
       lock: this.#lock,
       files: this.#writes,
-      moves: this.#files,
-      catchUp: () => this.#catchUp(),
-      announced: (seq) => (this.#seenSeq = seq),
+      takeIn: (upTo) => this.#takeIn(upTo),
+      takeInLater: (upTo) => this.#takeInLater(upTo),
     });
-    this.#watch = new FolderWatch(options.folder, (paths) => this.#inBackground(() => this.#look(paths)));
+    this.#watch = new FolderWatch(folder, (paths) => this.#inBackground(() => this.#look(paths)));
   }
 
   static async open(options: StoredCatalogOptions): Promise<StoredCatalog> {
-    await options.db.migrate('catalog_changes', [
-      'CREATE TABLE catalog_changes (seq INTEGER PRIMARY KEY AUTOINCREMENT, path TEXT NOT NULL)',
-    ]);
+    const log = await ChangeLog.open(options.db);
     await makeFolder(join(options.folder, draftsFolder));
-    const self = new StoredCatalog(options, await openCatalogCache(options.cachePath));
+    const self = new StoredCatalog(options, await openCatalogCache(options.cachePath), log);
     await self.#load();
     return self;
   }
@@ -129,15 +129,20 @@ export class StoredCatalog {
     return this.#changes.create(creation);
   }
 
-  /** Reads what other processes changed since we last looked; called with the lock held. */
-  async #catchUp(): Promise<void> {
-    const { db } = this.#options;
-    const rows = db.all<{ seq: number; path: string }>('SELECT seq, path FROM catalog_changes WHERE seq > ?', this.#seenSeq);
-    if (rows.length === 0) return;
-    // Rows are numbered without a gap: where one is missing, older ones were dropped before we saw them.
-    if (rows[0]!.seq > this.#seenSeq + 1) await this.#lookThrough();
-    await this.#look(new Set(rows.map(({ path }) => path)));
-    this.#seenSeq = rows.at(-1)!.seq;
+  /** Reads what other processes told, up to a row before which nothing is under way any more. */
+  async #takeIn(upTo: number): Promise<void> {
+    const { paths, isBroken } = this.#log.newsSince(this.#log.seen);
+    if (isBroken) await this.#lookThrough(() => false);
+    await this.#look(paths);
+    this.#log.saw(upTo);
+  }
+
+  /** Nothing that we do depends on it yet: many of them are taken in together. */
+  #takeInLater(upTo: number): void {
+    this.#takingIn ??= setTimeout(() => {
+      this.#takingIn = undefined;
+      this.#inBackground(() => this.#takeIn(upTo));
+    }, takeInAfterMs).unref();
   }
 
   /** Takes in a file that this process has just written, and tells listeners. */
@@ -181,8 +186,6 @@ export class StoredCatalog {
   }
 
   async #load(): Promise<void> {
-    this.#seenSeq =
-      this.#options.db.get<{ seq: number | null }>('SELECT max(seq) AS seq FROM catalog_changes')?.seq ?? 0;
     this.#watch.add('');
     const restored = await this.#restore();
     const unread: string[] = [];
@@ -206,7 +209,7 @@ export class StoredCatalog {
     for (const folder of this.records.bundleFolders()) if (!there.has(folder)) this.#forgetMissing(folder, []);
     await this.#lookAt(unread, !restored);
     if (!restored) this.records.settle();
-    this.#inBackground(() => this.#lookThrough());
+    this.#inBackground(() => this.#lookThrough(() => this.#closed));
     this.#inBackground(() => this.#sweep());
     if (!restored) this.#inBackground(() => this.#saveWhileServing());
     this.#looking = setInterval(() => this.#inBackground(() => this.#lookAround()), lookEveryMs);
@@ -219,13 +222,10 @@ export class StoredCatalog {
    */
   async #restore(): Promise<{ doubtful: Set<string> } | undefined> {
     const saved = await readParts<SavedHead>(this.#options.recordsPath);
-    if (!saved || saved.head.seq > this.#seenSeq) return undefined;
-    const rows = this.#options.db.all<Announced>('SELECT seq, path FROM catalog_changes WHERE seq >= ?', saved.head.seq);
-    const isUnbroken = saved.head.seq === 0 ? rows.length === 0 || rows[0]!.seq === 1 : rows[0]?.seq === saved.head.seq;
-    if (!isUnbroken) return undefined;
+    const doubtful = saved && saved.head.seq <= this.#log.seen ? this.#log.pathsAfter(saved.head.seq) : undefined;
+    if (!saved || !doubtful) return undefined;
     this.records.restore({ head: saved.head.records, parts: saved.parts });
     this.#savedRevision = this.records.revision;
-    const doubtful = new Set(rows.filter(({ seq }) => seq > saved.head.seq).map(({ path }) => path));
     for (const path of doubtful) this.records.forget(path);
     return { doubtful };
   }
@@ -233,8 +233,8 @@ export class StoredCatalog {
   /** Under the lock no change is under way: what was announced until then is also in the records. */
   async #saveWhileServing(): Promise<void> {
     const seq = await this.#lock.hold(async () => {
-      await this.#catchUp();
-      return this.#seenSeq;
+      await this.#takeIn(this.#log.newsSince(this.#log.seen).upTo);
+      return this.#log.seen;
     });
     await this.#save(seq);
   }
@@ -289,10 +289,10 @@ export class StoredCatalog {
   }
 
   /** Compares every file with what we know of it: in small steps, behind everything else. */
-  async #lookThrough(): Promise<void> {
+  async #lookThrough(isOver: () => boolean): Promise<void> {
     const there = await this.#folders();
     for (const folder of new Set([...there, ...this.records.bundleFolders()])) {
-      if (this.#closed) return;
+      if (isOver()) return;
       await this.#lookAtFolder(folder);
     }
   }
@@ -308,10 +308,9 @@ export class StoredCatalog {
 
   /** Looks at what other processes announced lately; answers the newest announcement. */
   async freshen(): Promise<number> {
-    const from = Math.max(this.#seenSeq, this.#settledSeq);
-    const rows = this.#options.db.all<{ seq: number; path: string }>('SELECT seq, path FROM catalog_changes WHERE seq > ?', from);
-    if (rows.length > 0) await this.#look(new Set(rows.map(({ path }) => path)));
-    return rows.at(-1)?.seq ?? from;
+    const { paths, upTo } = this.#log.newsSince(Math.max(this.#log.seen, this.#settledSeq));
+    await this.#look(paths);
+    return upTo;
   }
 
   async #look(paths: Set<string>): Promise<void> {
@@ -331,7 +330,7 @@ export class StoredCatalog {
   }
 
   async #lookAt(paths: readonly string[], inBulk = false): Promise<void> {
-    for (let from = 0; from < paths.length && !this.#closed; from += lookAtOnce) {
+    for (let from = 0; from < paths.length; from += lookAtOnce) {
       if (from > 0) await nextTurn();
       let left = paths.slice(from, from + lookAtOnce);
       while (left.length > 0) left = await this.#lookAtSome(left, inBulk);
@@ -342,7 +341,7 @@ export class StoredCatalog {
   async #lookAtSome(paths: readonly string[], inBulk: boolean): Promise<string[]> {
     const known = paths.map((path) => this.records.stampOf(path));
     const asked = paths.map((path, at) => ({ path, mtimeMs: known[at]?.mtimeMs, size: known[at]?.size }));
-    const looked = await this.#files.look(this.#options.folder, asked);
+    const looked = await this.#reads.look(asked);
     const again: string[] = [];
     const changes: (Change | undefined)[] = [];
     paths.forEach((path, at) => {
@@ -372,13 +371,14 @@ export class StoredCatalog {
 
   async close(): Promise<void> {
     clearInterval(this.#looking);
+    clearTimeout(this.#takingIn);
     this.#closed = true;
     this.#watch.close();
     await this.#changes.idle();
     await this.#background;
     // Without them the next start takes longer, no more.
-    await this.#save(this.#seenSeq).catch(() => {});
-    await Promise.all([this.#files.close(), this.#writes.close()]);
+    await this.#save(this.#log.seen).catch(() => {});
+    await Promise.all([this.#reads.close(), this.#writes.close()]);
     await this.#lock.close();
     await this.#cache.close();
   }

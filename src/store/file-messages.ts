@@ -1,15 +1,4 @@
-/** A file that is written and synced under a temporary name, ready to be placed. */
-export interface Draft {
-  temp: string;
-  mtimeMs: number;
-  size: number;
-}
-
-/** What the system said when it refused. */
-export interface Refusal {
-  code: string;
-  message: string;
-}
+import type { Draft, Placed, Refusal } from './new-files.ts';
 
 /** What is known of a file; without time and size nothing is. */
 export interface KnownFile {
@@ -28,24 +17,37 @@ export interface ReadFile {
 /** How a file stands against what was known of it. */
 export type Looked = 'same' | 'gone' | ReadFile;
 
-/** Puts a draft, or a text that is to be drafted first, in its place. */
-export interface Placing {
-  from: Draft | { folder: string; text: string };
-  path: string;
+/** A folder that several processes write to, and what keeps them apart. */
+export interface SharedPlace {
+  folder: string;
+  /** Where files are written that have no place yet. */
+  drafts: string;
+  /** The database where each tells what it is about to change. */
+  dbPath: string;
+  lockPath: string;
+  /** Under which name this process tells. */
+  writer: string;
 }
 
-/** What a file is now, or false where something was there already. */
-export type Placed = { mtimeMs: number; size: number } | false;
+/** A new file, as its text or as it was drafted at an earlier try. */
+export interface NewFile {
+  path: string;
+  /** Two that share this name but not its owner exclude each other. */
+  name: string;
+  owner: string;
+  from: string | Draft;
+}
 
-/** What is asked of the thread; files and moves are answered one by one. */
+/** How new files fared. Stale: others changed what they depend on; nothing was placed, and what is drafted stays. */
+export type Created = { upTo: number; hasOthers: boolean } & (
+  | { isStale: true; drafts: (Draft | Refusal)[] }
+  | { isStale: false; outcomes: (Placed | Refusal)[] }
+);
+
 export type FileRequest =
-  | { kind: 'draft'; drafts: { folder: string; text: string }[] }
-  | { kind: 'place'; moves: Placing[] }
-  | { kind: 'sync'; folders: string[] }
-  | { kind: 'create'; move: Placing; syncFolder: string }
+  | { kind: 'create'; since: number; files: NewFile[] }
   | { kind: 'look'; folder: string; files: KnownFile[] };
-/** Alone: nobody else has asked for anything lately. */
-export type FileAsk = FileRequest & { number: number; isAlone: boolean };
+export type FileAsk = FileRequest & { number: number };
 
 export interface FileAnswer {
   number: number;

@@ -3,6 +3,8 @@ import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 
 const turnsForMs = 1;
+const shortestNapMs = 0.05;
+const longestNapMs = 1;
 
 /**
  * A lock across processes that frees itself when its holder dies: a SQLite write transaction on a file of its own.
@@ -30,6 +32,16 @@ export class ProcessLock {
     const turn = this.#last.then(() => this.#holdNow(work));
     this.#last = turn.catch(() => {});
     return turn;
+  }
+
+  /** The same for a thread that nobody needs meanwhile: it waits without a turn of its event loop. */
+  holdBlocking<T>(work: () => T): T {
+    whileBusy(() => this.#take.run());
+    try {
+      return work();
+    } finally {
+      this.#free.run();
+    }
   }
 
   async #holdNow<T>(work: () => Promise<T>): Promise<T> {
@@ -65,9 +77,22 @@ export class ProcessLock {
   }
 }
 
+/** Tries until no other connection holds the file, in short naps that block the thread; fails as `attempt` does otherwise. */
+export function whileBusy<T>(attempt: () => T): T {
+  for (let napMs = shortestNapMs; ; napMs = Math.min(napMs * 1.5, longestNapMs))
+    try {
+      return attempt();
+    } catch (error) {
+      if (!isBusy(error)) throw error;
+      nap(napMs);
+    }
+}
+
+const napping = new Int32Array(new SharedArrayBuffer(4));
+const nap = (ms: number): void => void Atomics.wait(napping, 0, 0, ms);
+
 /** Several processes may open a new file at once; SQLite lets none of two that switch it at the same moment wait. */
 export function switchToWal(db: DatabaseSync): void {
-  const pause = new Int32Array(new SharedArrayBuffer(4));
   for (let left = 300; ; left--)
     try {
       db.exec('PRAGMA journal_mode = WAL');
@@ -75,7 +100,7 @@ export function switchToWal(db: DatabaseSync): void {
     } catch (error) {
       if (!isBusy(error) || left === 0) throw error;
       // At start, before anyone is served.
-      Atomics.wait(pause, 0, 0, 5 + Math.random() * 10);
+      nap(5 + Math.random() * 10);
     }
 }
 

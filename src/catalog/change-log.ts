@@ -1,0 +1,79 @@
+import { randomUUID } from 'node:crypto';
+import { changeSteps, type Database } from '../store/index.ts';
+
+const keptRows = 50_000;
+
+/** What others told since one last looked. */
+export interface News {
+  paths: Set<string>;
+  /** The last row there is, of whomever. */
+  upTo: number;
+  /** Older rows were dropped before they were seen: anything may have changed. */
+  isBroken: boolean;
+}
+
+/** Where the processes that share the catalog tell each other what they change, and how much of it this one has taken in. */
+export class ChangeLog {
+  /** Under which name this process tells. */
+  readonly writer = randomUUID();
+  readonly #db: Database;
+  #seen: number;
+  #trimmedAt = 0;
+
+  static async open(db: Database): Promise<ChangeLog> {
+    await db.migrate('catalog_changes', changeSteps);
+    return new ChangeLog(db);
+  }
+
+  private constructor(db: Database) {
+    this.#db = db;
+    this.#seen = db.get<{ seq: number | null }>('SELECT max(seq) AS seq FROM catalog_changes')?.seq ?? 0;
+  }
+
+  /** Up to here, everything that was told is in the records. */
+  get seen(): number {
+    return this.#seen;
+  }
+
+  saw(seq: number): void {
+    this.#seen = Math.max(this.#seen, seq);
+  }
+
+  /** What others told since `from`, which is told before it happens: only under the lock it has happened. */
+  newsSince(from: number): News {
+    const { first, last } = this.#db.get<{ first: number | null; last: number | null }>(
+      'SELECT (SELECT min(seq) FROM catalog_changes) AS first, (SELECT max(seq) FROM catalog_changes) AS last',
+    )!;
+    const rows = this.#db.all<{ path: string }>(
+      'SELECT path FROM catalog_changes WHERE seq > ? AND writer IS NOT ?',
+      from,
+      this.writer,
+    );
+    // Rows are numbered without a gap.
+    return { paths: new Set(rows.map(({ path }) => path)), upTo: last ?? from, isBroken: (first ?? 0) > from + 1 };
+  }
+
+  /** Everything that was told after a row that is still there; undefined when that one is not. */
+  pathsAfter(seq: number): Set<string> | undefined {
+    const rows = this.#db.all<{ seq: number; path: string }>('SELECT seq, path FROM catalog_changes WHERE seq >= ?', seq);
+    const isUnbroken = seq === 0 ? rows.length === 0 || rows[0]!.seq === 1 : rows[0]?.seq === seq;
+    return isUnbroken ? new Set(rows.filter((row) => row.seq > seq).map(({ path }) => path)) : undefined;
+  }
+
+  /** Tells other processes before anything moves, so that a holder who dies in between hides nothing from them. */
+  async tell(paths: readonly string[]): Promise<void> {
+    const seq = await this.#db.write((tx) => {
+      for (const path of paths) tx.run('INSERT INTO catalog_changes (path, writer) VALUES (?, ?)', path, this.writer);
+      return tx.get<{ seq: number }>('SELECT max(seq) AS seq FROM catalog_changes')?.seq ?? 0;
+    });
+    this.saw(seq);
+    await this.trim(seq);
+  }
+
+  /** Drops rows that are old, now and then. */
+  async trim(seq: number): Promise<void> {
+    if (seq - this.#trimmedAt <= keptRows / 10) return;
+    this.#trimmedAt = seq;
+    await this.#db.write((tx) => tx.run('DELETE FROM catalog_changes WHERE seq < ?', seq - keptRows));
+  }
+}

@@ -1,0 +1,116 @@
+import { randomBytes } from 'node:crypto';
+import { closeSync, fstatSync, fsync, fsyncSync, linkSync, openSync, unlinkSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+
+/** A file that is written and synced under a temporary name, ready to be placed. */
+export interface Draft {
+  temp: string;
+  mtimeMs: number;
+  size: number;
+}
+
+/** What the system said when it refused. */
+export interface Refusal {
+  code: string;
+  message: string;
+}
+
+/** What a file is now, or false where something was there already. */
+export type Placed = { mtimeMs: number; size: number } | false;
+
+interface Written {
+  handle: number;
+  temp: string;
+}
+
+const sync = promisify(fsync);
+const syncAtOnce = 4;
+
+/**
+ * Writes files under temporary names, for threads that may wait for the disk. All are written before the first is synced:
+ * the disk then takes many at once.
+ */
+export async function draftFiles(folder: string, texts: readonly string[]): Promise<(Draft | Refusal)[]> {
+  const made = texts.map((text) => write(folder, text));
+  const written = made.filter((each) => 'handle' in each);
+  const problems = await syncAll(written.map(({ handle }) => handle));
+  return made.map((each) => {
+    if (!('handle' in each)) return each;
+    const problem = problems.get(each.handle);
+    const { mtimeMs, size } = fstatSync(each.handle);
+    closeSync(each.handle);
+    if (problem) discardDraft(each.temp);
+    return problem ?? { temp: each.temp, mtimeMs, size };
+  });
+}
+
+/** Puts a draft in its place unless something is there already: the file system itself decides who was first. */
+export function placeDraft({ temp, mtimeMs, size }: Draft, path: string): Placed | Refusal {
+  try {
+    linkSync(temp, path);
+    return { mtimeMs, size };
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EEXIST' ? false : refusalOf(error);
+  }
+}
+
+/** Makes what was placed in folders last; throws when the disk refuses. */
+export async function syncFolders(folders: readonly string[]): Promise<void> {
+  const handles = folders.map((folder) => openSync(folder, 'r'));
+  const problems = await syncAll(handles);
+  for (const handle of handles) closeSync(handle);
+  for (const problem of problems.values()) throw errorOf(problem);
+}
+
+/** For one a hop to another thread costs as much as the sync itself; several share what the disk does. */
+async function syncAll(handles: readonly number[]): Promise<Map<number, Refusal>> {
+  const problems = new Map<number, Refusal>();
+  let next = 0;
+  const syncSome = async (): Promise<void> => {
+    while (next < handles.length) {
+      const handle = handles[next++]!;
+      try {
+        if (handles.length === 1) fsyncSync(handle);
+        else await sync(handle);
+      } catch (error) {
+        problems.set(handle, refusalOf(error));
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(syncAtOnce, handles.length) }, syncSome));
+  return problems;
+}
+
+function write(folder: string, text: string): Written | Refusal {
+  const temp = join(folder, `.${randomBytes(9).toString('hex')}.tmp`);
+  let handle: number | undefined;
+  try {
+    handle = openSync(temp, 'wx', 0o600);
+    const bytes = Buffer.from(text);
+    for (let done = 0; done < bytes.length;) done += writeSync(handle, bytes, done);
+    return { handle, temp };
+  } catch (error) {
+    if (handle !== undefined) closeSync(handle);
+    discardDraft(temp);
+    return refusalOf(error);
+  }
+}
+
+/** Removes the temporary name; what is placed stays. */
+export function discardDraft(temp: string): void {
+  try {
+    unlinkSync(temp);
+  } catch {
+    // Gone already; what stays is swept later.
+  }
+}
+
+export function refusalOf(error: unknown): Refusal {
+  const { code = 'UNKNOWN', message } = error as NodeJS.ErrnoException;
+  return { code, message };
+}
+
+export function errorOf({ code, message }: Refusal): Error {
+  return Object.assign(new Error(message), { code });
+}
