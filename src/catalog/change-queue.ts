@@ -1,5 +1,6 @@
 import { rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { errorOf, syncFolder, type Draft, type FileThread, type ProcessLock } from '../store/index.ts';
 import type { ChangeLog } from './change-log.ts';
 import { bundleFileName } from './stored-files.ts';
@@ -72,7 +73,8 @@ export class ChangeQueue {
   #add<T>(change: Change): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       this.#queue.push({ ...change, resolve: resolve as (value: unknown) => void, reject });
-      this.#working ??= Promise.resolve().then(() => this.#work());
+      // At the end of the turn: those that were asked for in the same one go together.
+      this.#working ??= nextTurn().then(() => this.#work());
     });
   }
 

@@ -1,5 +1,7 @@
 import { watch, type FSWatcher } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
+
+const expectForMs = 5000;
 
 /**
  * Tells which files below a folder of folders were touched, by us or by anyone. Where the system cannot watch,
@@ -10,6 +12,8 @@ export class FolderWatch {
   readonly #onTouch: (paths: Set<string>) => void;
   readonly #watchers = new Map<string, FSWatcher>();
   readonly blind = new Set<string>();
+  /** Files that are about to appear by our own hand, and until when that is believed. */
+  readonly #expected = new Map<string, number>();
   #touched = new Set<string>();
   #timer: NodeJS.Timeout | undefined;
   #closed = false;
@@ -23,8 +27,10 @@ export class FolderWatch {
   add(folder: string): void {
     if (this.#watchers.has(folder) || this.#closed) return;
     try {
-      const watcher = watch(join(this.#root, folder), (_, name) => {
-        if (name === null || !name.endsWith('.tmp')) this.#touch(folder, name ?? '');
+      const watcher = watch(join(this.#root, folder), (kind, name) => {
+        if (name?.endsWith('.tmp')) return;
+        const path = folder === '' ? (name ?? '') : name === null ? folder : `${folder}/${name}`;
+        if (kind !== 'rename' || !this.#isExpected(path)) this.touch(path);
       });
       watcher.on('error', () => this.drop(folder));
       this.#watchers.set(folder, watcher);
@@ -40,8 +46,22 @@ export class FolderWatch {
     this.blind.delete(folder);
   }
 
-  #touch(folder: string, name: string): void {
-    this.#touched.add(folder === '' ? name : name === '' ? folder : `${folder}/${name}`);
+  /** Whoever puts a new file in its place says so before: nobody is told then when it appears, only of what comes after. */
+  expect(path: string): void {
+    if (this.#watchers.has(dirname(path))) this.#expected.set(path, performance.now() + expectForMs);
+  }
+
+  #isExpected(path: string): boolean {
+    const until = this.#expected.get(path);
+    if (until === undefined) return false;
+    this.#expected.delete(path);
+    return performance.now() < until;
+  }
+
+  /** Says that a file must be looked at, as if it had been touched. */
+  touch(path: string): void {
+    this.#expected.delete(path);
+    this.#touched.add(path);
     this.#timer ??= setTimeout(() => {
       this.#timer = undefined;
       const touched = this.#touched;

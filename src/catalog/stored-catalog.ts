@@ -38,6 +38,12 @@ interface SavedHead {
   records: SavedRecords['head'];
 }
 
+/** In bulk: the order is made when all are there. Told: by another process, which put these into the cache. */
+interface Looking {
+  inBulk?: boolean;
+  told?: Set<string> | undefined;
+}
+
 const keptTools = 4096;
 const foldersAtOnce = 32;
 const lookAtOnce = 64;
@@ -82,7 +88,7 @@ export class StoredCatalog {
       takeIn: (upTo) => this.#takeIn(upTo),
       takeInLater: (upTo) => this.#takeInLater(upTo),
     });
-    this.#watch = new FolderWatch(folder, (paths) => this.#inBackground(() => this.#look(paths)));
+    this.#watch = new FolderWatch(folder, (paths) => this.#inBackground(() => this.#look(paths, this.#told())));
   }
 
   static async open(options: StoredCatalogOptions): Promise<StoredCatalog> {
@@ -125,16 +131,28 @@ export class StoredCatalog {
   }
 
   /** Queues a new file; those that wait together are placed together. */
-  create<T>(creation: Creation<T>): Promise<T> {
-    return this.#changes.create(creation);
+  async create<T>(creation: Creation<T>): Promise<T> {
+    this.#watch.expect(creation.path);
+    try {
+      return await this.#changes.create(creation);
+    } catch (error) {
+      // Perhaps it appeared by another's hand.
+      this.#watch.touch(creation.path);
+      throw error;
+    }
   }
 
   /** Reads what other processes told, up to a row before which nothing is under way any more. */
   async #takeIn(upTo: number): Promise<void> {
     const { paths, isBroken } = this.#log.newsSince(this.#log.seen);
     if (isBroken) await this.#lookThrough(() => false);
-    await this.#look(paths);
+    await this.#look(paths, paths);
     this.#log.saw(upTo);
+  }
+
+  /** What others told lately. They put it into the cache, too. */
+  #told(): Set<string> {
+    return this.#log.newsSince(Math.max(this.#log.seen, this.#settledSeq)).paths;
   }
 
   /** Nothing that we do depends on it yet: many of them are taken in together. */
@@ -156,7 +174,8 @@ export class StoredCatalog {
   tookNew(path: string, file: ToolFile, text: string, stamp: FileStamp): void {
     this.#watch.add(dirname(path));
     const change = this.records.takeNew(path, file, stamp);
-    this.#remember(path, file, text, stamp);
+    this.#keep(wholeOf(file));
+    this.#putIntoCache(path, file, text, stamp);
     this.#tell([change]);
   }
 
@@ -165,18 +184,20 @@ export class StoredCatalog {
     this.#tell(paths.map((path) => this.records.forget(path)));
   }
 
-  #take(path: string, text: string, stamp: FileStamp, inBulk = false): Change | undefined {
+  #take(path: string, text: string, stamp: FileStamp, { inBulk = false, told }: Looking = {}): Change | undefined {
     const change = this.records.take(path, text, stamp, inBulk);
     const reason = this.records.corrupt.get(path);
     if (reason !== undefined) {
       this.#cache.remove([path]);
       this.#options.onCorrupt(path, reason);
-    } else if (change?.kind === 'tool' && change.whole) this.#remember(path, change.whole, text, stamp);
+    } else if (change?.kind === 'tool' && change.whole) {
+      this.#keep(wholeOf(change.whole));
+      if (!told?.has(path)) this.#putIntoCache(path, change.whole, text, stamp);
+    }
     return change;
   }
 
-  #remember(path: string, file: ToolFile, text: string, { mtimeMs, size }: FileStamp): void {
-    this.#keep(wholeOf(file));
+  #putIntoCache(path: string, file: ToolFile, text: string, { mtimeMs, size }: FileStamp): void {
     this.#cache.put({ path, mtimeMs, size, text, summary: packSummary(file) });
   }
 
@@ -207,7 +228,7 @@ export class StoredCatalog {
     });
     const there = new Set(folders);
     for (const folder of this.records.bundleFolders()) if (!there.has(folder)) this.#forgetMissing(folder, []);
-    await this.#lookAt(unread, !restored);
+    await this.#lookAt(unread, { inBulk: !restored });
     if (!restored) this.records.settle();
     this.#inBackground(() => this.#lookThrough(() => this.#closed));
     this.#inBackground(() => this.#sweep());
@@ -309,18 +330,18 @@ export class StoredCatalog {
   /** Looks at what other processes announced lately; answers the newest announcement. */
   async freshen(): Promise<number> {
     const { paths, upTo } = this.#log.newsSince(Math.max(this.#log.seen, this.#settledSeq));
-    await this.#look(paths);
+    await this.#look(paths, paths);
     return upTo;
   }
 
-  async #look(paths: Set<string>): Promise<void> {
+  async #look(paths: Set<string>, told?: Set<string>): Promise<void> {
     const files: string[] = [];
     for (const path of paths) {
       if (path === switchesPath) this.#options.onSwitches();
       else if (parseUuid7(path) === path) await this.#lookAtFolder(path);
       else files.push(path);
     }
-    await this.#lookAt(files);
+    await this.#lookAt(files, { told });
   }
 
   async #lookAtFolder(folder: string): Promise<void> {
@@ -329,16 +350,16 @@ export class StoredCatalog {
     await this.#lookAt([...present, ...this.#missingIn(folder, present)]);
   }
 
-  async #lookAt(paths: readonly string[], inBulk = false): Promise<void> {
+  async #lookAt(paths: readonly string[], how: Looking = {}): Promise<void> {
     for (let from = 0; from < paths.length; from += lookAtOnce) {
       if (from > 0) await nextTurn();
       let left = paths.slice(from, from + lookAtOnce);
-      while (left.length > 0) left = await this.#lookAtSome(left, inBulk);
+      while (left.length > 0) left = await this.#lookAtSome(left, how);
     }
   }
 
   /** Answers those that were changed from here while they were looked at: what was seen of them may be older. */
-  async #lookAtSome(paths: readonly string[], inBulk: boolean): Promise<string[]> {
+  async #lookAtSome(paths: readonly string[], how: Looking): Promise<string[]> {
     const known = paths.map((path) => this.records.stampOf(path));
     const asked = paths.map((path, at) => ({ path, mtimeMs: known[at]?.mtimeMs, size: known[at]?.size }));
     const looked = await this.#reads.look(asked);
@@ -351,7 +372,7 @@ export class StoredCatalog {
         if (!known[at] && !this.records.corrupt.has(path)) return;
         this.#cache.remove([path]);
         changes.push(this.records.forget(path));
-      } else if (found !== 'same') changes.push(this.#take(path, found.text, found, inBulk));
+      } else if (found !== 'same') changes.push(this.#take(path, found.text, found, how));
     });
     this.#tell(changes);
     return again;

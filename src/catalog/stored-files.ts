@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { join } from 'node:path';
 import { Type, type Static } from 'typebox';
 import { BundleBody, check, parseUuid7, ToolBody, type Bundle } from '../schema/index.ts';
@@ -37,8 +37,7 @@ export const bundleFileName = 'bundle.json';
  * a readable ASCII start, then a hash of slug and version.
  */
 export function toolFileName(slug: string, version: string): string {
-  const hash = createHash('sha256').update(`${slug}\0${version}`).digest('hex').slice(0, 32);
-  return `${readableName(slug, version)}.${hash}.json`;
+  return `${readableName(slug, version)}.${hash('sha256', `${slug}\0${version}`).slice(0, 32)}.json`;
 }
 
 /** Never that of a hidden file, whatever the slug is made of. */

@@ -1,6 +1,8 @@
 import type { ToolTable } from './tool-table.ts';
 import { compareSummaries, type OrderKey, type ToolSummary } from './tool-summary.ts';
 
+const keptSteps = 7;
+
 /** The tools of a table in list order, so that a page of a large catalog costs no sort. */
 export class ToolOrder {
   readonly #table: ToolTable;
@@ -70,9 +72,12 @@ export class ToolOrder {
   #placeOf(key: OrderKey): number {
     let low = 0;
     let high = this.#size;
-    while (low < high) {
+    // Every search begins with the same few: those are kept.
+    for (let steps = 0; low < high; steps++) {
       const middle = (low + high) >> 1;
-      if (compareSummaries(this.#at(middle), key) < 0) low = middle + 1;
+      const number = this.#numbers[middle] as number;
+      const summary = steps < keptSteps ? this.#table.get(number) : this.#table.read(number);
+      if (compareSummaries(summary, key) < 0) low = middle + 1;
       else high = middle;
     }
     return low;
