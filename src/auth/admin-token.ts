@@ -30,6 +30,6 @@ async function read(path: string): Promise<string | undefined> {
 }
 
 async function isKnown(store: TokenStore, secret: string): Promise<boolean> {
-  const found = await store.find(hashOf(secret).toString('hex'));
+  const found = store.find(hashOf(secret).toString('hex'));
   return found !== undefined && !found.row.revokedAt;
 }

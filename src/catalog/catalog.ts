@@ -173,6 +173,11 @@ export class Catalog {
     return [...(offered ?? this.#stored.records.ofBundle(bundleID))].sort(compareSummaries);
   }
 
+  /** The whole of a tool, if it is in memory. */
+  kept(summary: ToolSummary): Tool | undefined {
+    return this.#stored.kept(summary);
+  }
+
   /** The whole of a tool, kept for the next who asks unless told otherwise. */
   whole(summary: ToolSummary, isKept = true): Promise<Tool | undefined> {
     return this.#stored.whole(summary, isKept);

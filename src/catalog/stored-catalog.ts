@@ -99,13 +99,18 @@ export class StoredCatalog {
     return self;
   }
 
+  /** The whole of a tool, if it is in memory. */
+  kept(summary: ToolSummary): Tool | undefined {
+    if (!summary.file) return summary.whole;
+    const kept = this.#whole.get(summary.id);
+    return kept?.isEnabled === summary.isEnabled ? kept : undefined;
+  }
+
   /** The whole of a stored tool; undefined when its file vanished or broke since. Whoever reads all of them keeps none. */
   async whole(summary: ToolSummary, isKept = true): Promise<Tool | undefined> {
+    const kept = this.kept(summary);
     const file = summary.file;
-    if (!file) return summary.whole;
-    const key = summary.id;
-    const kept = this.#whole.get(key);
-    if (kept && kept.isEnabled === summary.isEnabled) return kept;
+    if (kept || !file) return kept;
     const text =
       this.#cache.text(file.path, file.mtimeMs, file.size) ??
       (await readFile(join(this.#options.folder, file.path), 'utf8').catch(() => undefined));

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { performance } from 'node:perf_hooks';
 import { demandLevel } from '../auth/index.ts';
-import type { Catalog } from '../catalog/index.ts';
+import type { Catalog, ToolSummary } from '../catalog/index.ts';
 import type { Observer } from '../observe/index.ts';
 import {
   asFailure,
@@ -53,26 +53,34 @@ export function callGate({ catalog, views, observe, settings, keepLarge, redact 
   catalog.onChange(() => listeners.forEach((listener) => listener()));
 
   const find = async (actor: Actor, ref: ToolRef): Promise<Seen> => {
-    const seen = typeof ref === 'string' ? await findByName(ref) : await findVersion(ref);
+    const seen = kept(ref) ?? (await look(ref));
     if (!seen || !isInReach(actor, seen.bundle, seen.view.name))
       throw fail('tool.not_found', { ref: typeof ref === 'string' ? ref : `${ref.slug} version ${ref.version}` });
     return seen;
   };
 
-  const findVersion = async (ref: { bundleID: string; slug: string; version: string }): Promise<Seen | undefined> => {
+  /** What needs no waiting: nearly every tool that is called is in memory, and its newest version is switched on. */
+  const kept = (ref: ToolRef): Seen | undefined => {
+    const [summary] = versions(ref);
+    const seen = summary && views.seeKept(summary);
+    return seen && (isOn(seen) || typeof ref !== 'string') ? seen : undefined;
+  };
+
+  const versions = (ref: ToolRef): readonly ToolSummary[] => {
+    if (typeof ref === 'string') return catalog.named(ref);
     const summary = catalog.bundle(ref.bundleID) && catalog.summary(ref.bundleID, ref.slug, ref.version);
-    return summary && views.see(summary);
+    return summary ? [summary] : [];
   };
 
   /** The newest version that is switched on; when none is, the newest, so that the refusal can say why. */
-  const findByName = async (name: string): Promise<Seen | undefined> => {
-    let newest: Seen | undefined;
-    for (const summary of catalog.named(name)) {
+  const look = async (ref: ToolRef): Promise<Seen | undefined> => {
+    let first: Seen | undefined;
+    for (const summary of versions(ref)) {
       const seen = await views.see(summary);
-      if (seen?.view.isEnabled && seen.bundle.isEnabled) return seen;
-      newest ??= seen;
+      if (seen && isOn(seen)) return seen;
+      first ??= seen;
     }
-    return newest;
+    return first;
   };
 
   const call: Gate['call'] = async (actor, ref, args, options = {}) => {
@@ -81,40 +89,25 @@ export function callGate({ catalog, views, observe, settings, keepLarge, redact 
 
   /** Everything that a call must pass, whatever tool it is for. */
   const pass = async (actor: Actor, seen: Seen, given: unknown, options: CallOptions): Promise<Outcome> => {
+    const { view } = seen;
     const requestId = options.requestId ?? newId('req');
-    const args = isTooDeep(given) ? tooDeep(seen.view) : given;
-    const begun = begin(actor, seen.view, args, requestId, options);
-    let checked: Record<string, unknown>;
+    const begun = begin(actor, view, isTooDeep(given) ? tooDeep(view) : given, requestId, options);
+    let args: Record<string, unknown>;
     try {
-      demandLevel(actor, seen.view.level, seen.view.name);
-      demandEnabled(seen);
-      checked = checkArgs(seen.view, args);
-      spend(options);
-      const perMinute = seen.view.limits?.maxCallsPerMinute;
-      if (perMinute !== undefined) rate.take(seen.view.id, seen.view.name, perMinute);
+      args = admit(actor, seen, begun.args, options);
     } catch (error) {
       await begun.record(asFailure(error).code, 0, false);
       throw hide(error);
     }
-    return dispatch(actor, seen, checked, requestId, options, begun);
-  };
-
-  const dispatch = async (
-    actor: Actor,
-    seen: Seen,
-    args: Record<string, unknown>,
-    requestId: string,
-    options: CallOptions,
-    begun: Begun,
-  ): Promise<Outcome> => {
-    const { view } = seen;
     const timeoutMs = view.limits?.timeoutMs ?? (seen.bundle.kind === 'stored' ? storedTimeoutMs : offeredTimeoutMs);
     const deadline = new Deadline(view.name, timeoutMs, options.signal);
     try {
       const running = new RunningCall(power, actor, view, requestId, options, deadline);
       const result = redact.value(await deadline.race(seen.source!.run(view, args, running)));
-      const { outcome, bytes } = await settle(actor, seen, result, options);
-      await begun.record(outcome.ok ? 'ok' : 'tool.failed', bytes, true);
+      const settled = settle(actor, view, result, options);
+      const outcome = settled.large === undefined ? settled.outcome : await keep(actor, settled.outcome, settled.large);
+      const written = begun.record(outcome.ok ? 'ok' : 'tool.failed', settled.bytes, true);
+      if (written) await written;
       return outcome;
     } catch (error) {
       const failure = failureOf(error, seen);
@@ -128,6 +121,18 @@ export function callGate({ catalog, views, observe, settings, keepLarge, redact 
     }
   };
 
+  /** The arguments as the tool may have them; throws what speaks against the call. */
+  const admit = (actor: Actor, seen: Seen, args: unknown, options: CallOptions): Record<string, unknown> => {
+    const { view } = seen;
+    demandLevel(actor, view.level, view.name);
+    demandEnabled(seen);
+    const checked = checkArgs(view, args);
+    spend(options);
+    const perMinute = view.limits?.maxCallsPerMinute;
+    if (perMinute !== undefined) rate.take(view.id, view.name, perMinute);
+    return checked;
+  };
+
   const hide = (error: unknown): unknown => {
     if (!(error instanceof Failure)) return error;
     const [message, details] = [redact.text(error.message), redact.value(error.details)];
@@ -136,7 +141,7 @@ export function callGate({ catalog, views, observe, settings, keepLarge, redact 
   };
 
   /** Checks and bounds what came back. */
-  const settle = async (actor: Actor, { view }: Seen, result: ToolResult, options: CallOptions): Promise<Settled> => {
+  const settle = (actor: Actor, view: ToolView, result: ToolResult, options: CallOptions): Settled => {
     const value = result.value === undefined ? null : result.value;
     if (result.inputRequired) return { outcome: { ok: true, value: null, result }, bytes: 0 };
     if (result.isError) {
@@ -148,27 +153,30 @@ export function callGate({ catalog, views, observe, settings, keepLarge, redact 
       const checked = compileSchema(view.outputSchema).check(value, '/value');
       if (!checked.ok) throw fail('output.invalid', { tool: view.name, reason: reasonOf(checked.errors) });
     }
-    const text = JSON.stringify(value) ?? 'null';
-    const bytes = Buffer.byteLength(text);
+    const json = JSON.stringify(value) ?? 'null';
+    const bytes = Buffer.byteLength(json);
     const cap = view.limits?.maxResponseBytes;
     if (cap !== undefined && bytes > cap) throw fail('response.too_large', { tool: view.name, limit: cap });
+    const outcome: Done = { ok: true, value, json, result: result.value === value ? result : { ...result, value } };
     if (options.parent !== undefined) {
       if (bytes > maxInnerBytes) throw fail('response.too_large', { tool: view.name, limit: maxInnerBytes });
-    } else if (!isSelfBounded(view) && bytes > inlineLimit(actor, settings()) && answerBytes(value, bytes) > inlineLimit(actor, settings())) {
-      const kept = await keepLarge(actor, value, text);
-      return { outcome: { ok: true, value: kept, result: { value: kept, ...(result.meta && { meta: result.meta }) } }, bytes };
+      return { outcome, bytes };
     }
-    return { outcome: { ok: true, value, json: text, result: result.value === value ? result : { ...result, value } }, bytes };
+    const limit = inlineLimit(actor, settings());
+    if (bytes <= limit || isSelfBounded(view) || answerBytes(value, bytes) <= limit) return { outcome, bytes };
+    return { outcome, bytes, large: json };
   };
 
-  interface Settled {
-    outcome: Outcome;
-    /** Size of the whole answer, kept or not. */
-    bytes: number;
-  }
+  /** Puts a large answer away; what is answered instead says where. */
+  const keep = async (actor: Actor, { value, result: { meta } }: Done, json: string): Promise<Outcome> => {
+    const kept = await keepLarge(actor, value, json);
+    return { ok: true, value: kept, result: { value: kept, ...(meta && { meta }) } };
+  };
 
   interface Begun {
-    record(outcome: CallRecord['outcome'], resultBytes: number, isDispatched: boolean): Promise<void>;
+    args: unknown;
+    /** A promise where the call must be on disk before it is answered; reads are written behind. */
+    record(outcome: CallRecord['outcome'], resultBytes: number, isDispatched: boolean): Promise<void> | undefined;
   }
 
   const begin = (actor: Actor, tool: ToolView, args: unknown, requestId: string, options: CallOptions): Begun => {
@@ -176,6 +184,7 @@ export function callGate({ catalog, views, observe, settings, keepLarge, redact 
     const at = isoNow();
     const argsText = JSON.stringify(args) ?? '';
     return {
+      args,
       record: (outcome, resultBytes, isDispatched) => {
         const { door, principal, tokenId, sessionId } = actor;
         const written = observe.record({
@@ -199,8 +208,7 @@ export function callGate({ catalog, views, observe, settings, keepLarge, redact 
           resultBytes,
           argsDigest: hash('sha256', argsText),
         });
-        // Reads are written behind; what changes something is on disk before it is answered.
-        return tool.level === 'read' ? (written.catch(() => {}), Promise.resolve()) : written;
+        return tool.level === 'read' ? undefined : written;
       },
     };
   };
@@ -237,6 +245,15 @@ export function callGate({ catalog, views, observe, settings, keepLarge, redact 
   };
   return gate;
 }
+
+type Done = Extract<Outcome, { ok: true }>;
+
+type Settled = {
+  /** Size of the whole answer, kept or not. */
+  bytes: number;
+} & ({ outcome: Outcome; large?: undefined } | { outcome: Done; /** Too large for its door: the value as JSON. */ large: string });
+
+const isOn = ({ view, bundle }: Seen): boolean => view.isEnabled && bundle.isEnabled;
 
 function tooDeep(tool: ToolView): Failure {
   const details = [{ path: '/args', message: 'is nested too deeply' }];

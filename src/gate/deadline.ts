@@ -1,4 +1,4 @@
-import { fail, Stragglers } from '../schema/index.ts';
+import { fail, Stragglers, type CallOptions } from '../schema/index.ts';
 
 const quickMs = 5;
 const stragglers = new Stragglers<Deadline>(quickMs, (each) => each.arm());
@@ -9,21 +9,22 @@ const stragglers = new Stragglers<Deadline>(quickMs, (each) => each.arm());
  */
 export class Deadline {
   readonly #endsAt: number;
-  readonly #outer: AbortSignal | undefined;
+  readonly #outer: CallOptions['signal'];
   readonly #tool: string;
   readonly #timeoutMs: number;
   #controller: AbortController | undefined;
   #timer: NodeJS.Timeout | undefined;
+  #heard: AbortSignal | undefined;
   #reject: ((reason: Error) => void) | undefined;
   #reason: Error | undefined;
   #isOver = false;
 
-  constructor(tool: string, timeoutMs: number, outer: AbortSignal | undefined) {
+  constructor(tool: string, timeoutMs: number, outer: CallOptions['signal']) {
     this.#tool = tool;
     this.#timeoutMs = timeoutMs;
     this.#endsAt = performance.now() + timeoutMs;
     this.#outer = outer;
-    if (outer?.aborted) this.#cancel();
+    if (typeof outer === 'object' && outer.aborted) this.#cancel();
     else if (timeoutMs <= 2 * quickMs) this.arm();
     else stragglers.add(this);
   }
@@ -34,6 +35,11 @@ export class Deadline {
       if (this.#reason) this.#controller.abort(this.#reason);
     }
     return this.#controller.signal;
+  }
+
+  /** What ends the calls that this one makes. */
+  get handedOn(): CallOptions['signal'] {
+    return this.#reason ? this.signal : () => this.signal;
   }
 
   /** What the work answers, or a rejection as soon as it must not go on. */
@@ -50,16 +56,17 @@ export class Deadline {
     this.#isOver = true;
     if (!this.#timer) return stragglers.drop(this);
     clearTimeout(this.#timer);
-    this.#outer?.removeEventListener('abort', this.#cancel);
+    this.#heard?.removeEventListener('abort', this.#cancel);
   }
 
   arm(): void {
     if (this.#isOver || this.#reason) return;
-    if (this.#outer?.aborted) return this.#cancel();
+    this.#heard = typeof this.#outer === 'function' ? this.#outer() : this.#outer;
+    if (this.#heard?.aborted) return this.#cancel();
     this.#timer = setTimeout(() => this.#expire(), Math.max(1, this.#endsAt - performance.now()));
     // The server's own sockets keep it alive; a call that is waited for must not keep it from stopping.
     this.#timer.unref();
-    this.#outer?.addEventListener('abort', this.#cancel, { once: true });
+    this.#heard?.addEventListener('abort', this.#cancel, { once: true });
   }
 
   #expire(): void {

@@ -58,7 +58,7 @@ export class RunningCall implements Call {
       ...(budget && { budget }),
       ...(client && { client: { capabilities: client.capabilities } }),
       ...inner,
-      signal: inner.signal ?? this.signal,
+      signal: inner.signal ?? this.#deadline.handedOn,
       parent: this.requestId,
     });
   }

@@ -31,9 +31,19 @@ export class ToolViews {
 
   /** Undefined when the bundle is gone or the file broke in the meantime. The same object until something changes. */
   async see(summary: ToolSummary): Promise<Seen | undefined> {
-    const bundle = this.#catalog.bundle(summary.bundleID);
     const tool = await this.#catalog.whole(summary);
-    if (!bundle || !tool) return undefined;
+    return tool && this.#put(summary, tool);
+  }
+
+  /** The same without waiting, for tools that are in memory: nearly all that are called. */
+  seeKept(summary: ToolSummary): Seen | undefined {
+    const tool = this.#catalog.kept(summary);
+    return tool && this.#put(summary, tool);
+  }
+
+  #put(summary: ToolSummary, tool: Tool): Seen | undefined {
+    const bundle = this.#catalog.bundle(summary.bundleID);
+    if (!bundle) return undefined;
     const source = this.#sourceOf(tool);
     const reason = this.#reasonFor(summary, tool, source);
     const level = this.#levelOf(tool, source);

@@ -45,7 +45,8 @@ export interface ClientBehind {
 
 /** Options that a door passes along with a call. */
 export interface CallOptions {
-  signal?: AbortSignal;
+  /** Ends the call; or how to come by what does: most calls are over before anyone would listen. */
+  signal?: AbortSignal | (() => AbortSignal);
   onProgress?: (progress: Progress) => void;
   onLog?: (entry: { level: string; logger?: string; data: unknown }) => void;
   /** Reverse requests of upstream servers (elicitation, sampling, roots): the door that has a client answers. */

@@ -23,7 +23,7 @@ export interface TokenRow {
 export interface TokenStore {
   add(row: TokenRow, hash: Uint8Array): Promise<void>;
   /** The row of a hash (in hex): as it is in the file now, whoever changed it. */
-  find(hash: string): Promise<Readonly<FoundToken> | undefined>;
+  find(hash: string): Readonly<FoundToken> | undefined;
   get(id: string): Promise<TokenRow | undefined>;
   list(after: string, limit: number): Promise<TokenRow[]>;
   /** False when there is no such token. Revoking twice keeps the first time. */
@@ -74,7 +74,7 @@ export async function sqliteTokens(db: Database): Promise<TokenStore> {
           row.principal,
         );
       }),
-    find: async (hash) => kept.get(hash),
+    find: (hash) => kept.get(hash),
     get: async (id) => {
       const raw = db.get<Raw>('SELECT * FROM tokens WHERE id = ?', id);
       return raw && fromRaw(raw);

@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import type { Gate, ToolRef } from '../../gate/index.ts';
@@ -18,13 +19,8 @@ export async function answerCall(
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<unknown> {
-  const gone = new AbortController();
-  const onClose = (): void => {
-    if (!reply.raw.writableFinished) gone.abort();
-  };
-  reply.raw.once('close', onClose);
   const args = argsOf(request.body);
-  const options = { signal: gone.signal, requestId: request.id };
+  const options = { signal: () => whenGone(reply.raw), requestId: request.id };
   if (!wantsStream(request)) {
     const outcome = await gate.call(actor, lowerCase(ref), args, options);
     if (!outcome.ok || outcome.json === undefined) return answerOf(outcome);
@@ -39,7 +35,7 @@ async function streamCall(
   actor: Actor,
   ref: ToolRef,
   args: unknown,
-  options: { signal: AbortSignal; requestId: string },
+  options: { signal: () => AbortSignal; requestId: string },
   reply: FastifyReply,
 ): Promise<FastifyReply> {
   // A refusal must still be able to choose its status, so the stream opens with the first thing to say.
@@ -60,6 +56,16 @@ async function streamCall(
   }
   reply.raw.end();
   return reply;
+}
+
+/** Aborts when whoever asked hangs up before the answer is sent. */
+function whenGone(answer: ServerResponse): AbortSignal {
+  const gone = new AbortController();
+  if (answer.destroyed && !answer.writableFinished) gone.abort();
+  answer.once('close', () => {
+    if (!answer.writableFinished) gone.abort();
+  });
+  return gone.signal;
 }
 
 const wantsStream = (request: FastifyRequest): boolean =>

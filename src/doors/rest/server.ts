@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import swagger from '@fastify/swagger';
 import fastify, { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { Logger } from '../../observe/index.ts';
-import { asFailure, fail, Failure, newId, type Settings } from '../../schema/index.ts';
+import { asFailure, fail, Failure, newId, stayAwake, type Settings } from '../../schema/index.ts';
 import { answerClientError } from './client-error.ts';
 import { described } from './described.ts';
 import { jsonBodies } from './json-body.ts';
@@ -86,6 +86,7 @@ function atEndOfTurn(send: () => void): void {
     const ready = waiting;
     waiting = [];
     for (const each of ready) each();
+    stayAwake();
   });
 }
 
