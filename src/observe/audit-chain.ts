@@ -1,4 +1,4 @@
-import { createHmac } from 'node:crypto';
+import { createHmac, createSecretKey, type KeyObject } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { CallRecord } from '../schema/index.ts';
 import type { Database, SqlValue } from '../store/index.ts';
@@ -23,11 +23,11 @@ type AuditRow = Record<(typeof columns)[number], SqlValue> & { seq: number; hash
  */
 export class AuditChain {
   readonly #db: Database;
-  readonly #key: Uint8Array;
+  readonly #key: KeyObject;
 
   private constructor(db: Database, key: Uint8Array) {
     this.#db = db;
-    this.#key = key;
+    this.#key = createSecretKey(key);
   }
 
   static async open(db: Database, key: Uint8Array): Promise<AuditChain> {

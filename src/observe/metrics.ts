@@ -1,5 +1,6 @@
 import type { Registry } from 'prom-client';
 import type { CallRecord } from '../schema/index.ts';
+import type { Run } from './runs.ts';
 
 const maxTools = 1000;
 /** Upper ends of the buckets of durations, in seconds. */
@@ -23,17 +24,19 @@ export class Metrics {
   #problems = 0;
   #registry: Promise<Registry> | undefined;
 
-  call({ name, outcome, door, durationMs }: CallRecord): void {
+  add({ like: { name, outcome, door }, durationsMs }: Run): void {
     const tool = this.#label(name);
     const key = `${tool} ${outcome} ${door}`;
     let counted = this.#counted.get(key);
     if (!counted) this.#counted.set(key, (counted = { tool, outcome, door, calls: 0, seconds: 0, buckets: noneYet() }));
-    const seconds = durationMs / 1000;
-    counted.calls++;
-    counted.seconds += seconds;
-    let bucket = 0;
-    while (bucket < bucketEnds.length && seconds > bucketEnds[bucket]!) bucket++;
-    counted.buckets[bucket]!++;
+    counted.calls += durationsMs.length;
+    for (const ms of durationsMs) {
+      const seconds = ms / 1000;
+      counted.seconds += seconds;
+      let bucket = 0;
+      while (bucket < bucketEnds.length && seconds > bucketEnds[bucket]!) bucket++;
+      counted.buckets[bucket]!++;
+    }
   }
 
   problem(): void {

@@ -8,6 +8,7 @@ import { LogFile } from './log-file.ts';
 import { jsonLogger, type LevelledLogger } from './logger.ts';
 import { Metrics } from './metrics.ts';
 import type { Observer } from './observer.ts';
+import { runsOf } from './runs.ts';
 import { StatSlots } from './stat-slots.ts';
 import { UsageCounters } from './usage.ts';
 import { WalSync } from './wal-sync.ts';
@@ -37,12 +38,12 @@ export async function openObserver({ home, db, config, key, level = 'info' }: Ob
   const audit = await Audit.open({ db, path: home.stateDb, key, sync, onError: onError('audit') });
   const intake = new Intake((records) => {
     const isCounted = config.current().stats.enabled;
-    for (const record of records) {
-      metrics.call(record);
-      if (record.level === 'read') audit.addRead(record);
-      if (!record.isDispatched) continue;
-      usage.add(record);
-      if (isCounted) slots.add(record);
+    for (const record of records) if (record.level === 'read') audit.addRead(record);
+    for (const run of runsOf(records)) {
+      metrics.add(run);
+      if (!run.like.isDispatched) continue;
+      usage.add(run);
+      if (isCounted) slots.add(run);
     }
   });
 

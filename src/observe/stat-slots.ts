@@ -3,6 +3,7 @@ import type { Database } from '../store/index.ts';
 import { Behind } from './behind.ts';
 import { bucketOf, count, fromText, merge, quantile, toText, type Histogram } from './histogram.ts';
 import type { Reach, Series, Stats, StatsQuery, ToolStats } from './observer.ts';
+import type { Run } from './runs.ts';
 
 const writeAfterMs = 500;
 const slotMs = 5 * 60_000;
@@ -53,18 +54,19 @@ export class StatSlots {
     return new StatSlots(db, onError);
   }
 
-  add(record: CallRecord): void {
+  add({ like: record, durationsMs, resultBytes }: Run): void {
     const at = Math.floor(Date.parse(record.at) / slotMs) * slotMs;
     const key = `${at} ${record.name} ${record.principal} ${record.tokenId ?? ''} ${record.projectId ?? ''}`;
     let slot = this.#fresh.get(key);
     if (!slot) this.#fresh.set(key, (slot = emptySlot(at, record)));
-    slot.calls++;
-    if (record.outcome !== 'ok') slot.failures++;
-    slot.duration_ms += record.durationMs;
-    slot.result_bytes += record.resultBytes;
-    if (record.parent === undefined && (record.door === 'mcp' || record.door === 'socket'))
-      slot.spent_bytes += record.resultBytes;
-    count(slot.durations, bucketOf(record.durationMs));
+    slot.calls += durationsMs.length;
+    if (record.outcome !== 'ok') slot.failures += durationsMs.length;
+    slot.result_bytes += resultBytes;
+    if (record.parent === undefined && (record.door === 'mcp' || record.door === 'socket')) slot.spent_bytes += resultBytes;
+    for (const ms of durationsMs) {
+      slot.duration_ms += ms;
+      count(slot.durations, bucketOf(ms));
+    }
     this.#behind.soon();
   }
 

@@ -1,8 +1,8 @@
-import type { CallRecord } from '../schema/index.ts';
 import type { Database } from '../store/index.ts';
 import { Behind } from './behind.ts';
 import { bucketOf, count, fromText, merge, quantile, toText, type Histogram } from './histogram.ts';
 import type { Usage } from './observer.ts';
+import type { Run } from './runs.ts';
 
 const writeAfterMs = 200;
 const lookEveryMs = 500;
@@ -54,13 +54,13 @@ export class UsageCounters {
     return counters;
   }
 
-  add(record: CallRecord): void {
-    const counts = this.#fresh.get(record.toolId) ?? { calls: 0, failures: 0, lastCalledAt: '', durations: new Map() };
-    counts.calls++;
-    if (record.outcome !== 'ok') counts.failures++;
-    if (record.at > counts.lastCalledAt) counts.lastCalledAt = record.at;
-    count(counts.durations, bucketOf(record.durationMs));
-    this.#fresh.set(record.toolId, counts);
+  add({ like: { toolId, outcome }, lastAt, durationsMs }: Run): void {
+    const counts = this.#fresh.get(toolId) ?? { calls: 0, failures: 0, lastCalledAt: '', durations: new Map() };
+    counts.calls += durationsMs.length;
+    if (outcome !== 'ok') counts.failures += durationsMs.length;
+    if (lastAt > counts.lastCalledAt) counts.lastCalledAt = lastAt;
+    for (const ms of durationsMs) count(counts.durations, bucketOf(ms));
+    this.#fresh.set(toolId, counts);
     this.#behind.soon();
   }
 

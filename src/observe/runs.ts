@@ -1,0 +1,45 @@
+import type { CallRecord } from '../schema/index.ts';
+
+/** Calls that differ in nothing but when they were and how long they took: whoever counts, counts them in one go. */
+export interface Run {
+  /** The first of them. */
+  like: CallRecord;
+  lastAt: string;
+  durationsMs: number[];
+  resultBytes: number;
+}
+
+/** Puts together what is alike; for the few hundred calls that wait at a time. */
+export function runsOf(records: readonly CallRecord[]): Run[] {
+  const runs: Run[] = [];
+  for (const record of records) {
+    const run = runs.find(({ like }) => isAlike(like, record));
+    if (run) {
+      run.lastAt = record.at;
+      run.durationsMs.push(record.durationMs);
+      run.resultBytes += record.resultBytes;
+    } else {
+      const { at, durationMs, resultBytes } = record;
+      runs.push({ like: record, lastAt: at, durationsMs: [durationMs], resultBytes });
+    }
+  }
+  return runs;
+}
+
+function isAlike(a: CallRecord, b: CallRecord): boolean {
+  return (
+    a.toolId === b.toolId &&
+    a.name === b.name &&
+    a.outcome === b.outcome &&
+    a.isDispatched === b.isDispatched &&
+    a.door === b.door &&
+    a.principal === b.principal &&
+    a.tokenId === b.tokenId &&
+    a.projectId === b.projectId &&
+    (a.parent === undefined) === (b.parent === undefined) &&
+    isSameMinute(a.at, b.at)
+  );
+}
+
+/** Within one minute no two calls belong to different slots of the statistics. */
+const isSameMinute = (a: string, b: string): boolean => a === b || a.startsWith(b.slice(0, '2026-01-01T00:00'.length));
