@@ -63,25 +63,22 @@ export function handlers({ gate, menus, resources, log }: HandlersDeps): Handler
     return callResult(outcome, tool, exchange.era);
   }
 
-  async function dispatch(exchange: Exchange, tool: Listed, args: unknown): Promise<JsonObject> {
-    const { actor, signal, era } = exchange;
-    const { name } = tool.view;
-    if (era === 'legacy' || speaksDirectly(exchange)) {
-      const ask = era === 'legacy' ? askOnStream(exchange) : undefined;
-      return shaped(exchange, tool, await gate.call(actor, name, args, options(exchange, { exchange }, signal, ask)));
-    }
-    return rounds.serve(exchange, async (live, stop, ask) =>
-      shaped(exchange, tool, await gate.call(actor, name, args, options(exchange, live, stop, ask))),
+  const inRounds = (exchange: Exchange, tool: Listed, args: unknown): Promise<JsonObject> =>
+    rounds.serve(exchange, async (live, stop, ask) =>
+      shaped(exchange, tool, await gate.call(exchange.actor, tool.view.name, args, options(exchange, live, stop, ask))),
     );
-  }
 
   const callTool: Handlers['callTool'] = async (exchange, params) => {
     let tool: Listed | undefined;
     try {
       const tools = menus.known(exchange.actor, exchange.menu) ?? (await menus.tools(exchange.actor, exchange.menu));
       tool = find(exchange, tools, String(params['name']));
+      const args = params['arguments'] ?? {};
       if (exchange.header) demandMirrored(tool, params['arguments'], exchange.header);
-      return await dispatch(exchange, tool, params['arguments'] ?? {});
+      const isLegacy = exchange.era === 'legacy';
+      if (!isLegacy && !speaksDirectly(exchange)) return await inRounds(exchange, tool, args);
+      const how = options(exchange, { exchange }, exchange.signal, isLegacy ? askOnStream(exchange) : undefined);
+      return shaped(exchange, tool, await gate.call(exchange.actor, tool.view.name, args, how));
     } catch (error) {
       if (!tool || !(error instanceof Failure)) throw asRpcError('tools/call', error);
       if (error.code === 'tool.not_found') throw new RpcError(-32602, `Tool ${tool.name} not found`);

@@ -75,7 +75,7 @@ export function openVisits(deps: McpDoorDeps): Visits {
     reply.hijack();
     const { method, url, headers: given } = request;
     const body = typeof request.body === 'string' ? request.body : '';
-    await serve({ actor, menu, url, method, given, response: reply.raw, headers, body });
+    serve({ actor, menu, url, method, given, response: reply.raw, headers, body });
   }
 
   async function pass(
@@ -94,18 +94,21 @@ export function openVisits(deps: McpDoorDeps): Visits {
     const body = wholeBody(request) ?? (await readBody(request));
     if (body === undefined) return;
     const { method = '', url = '', headers: given } = request;
-    await serve({ actor, menu, url, method, given, response, headers: undefined, body });
+    serve({ actor, menu, url, method, given, response, headers: undefined, body });
   }
 
-  async function serve(seen: Visit): Promise<void> {
+  function serve(seen: Visit): void {
     try {
-      await route(seen);
+      route(seen)?.catch((error: unknown) => broken(seen, error));
     } catch (error) {
-      const { response, url, headers = {} } = seen;
-      log.error({ err: error, path: url }, 'an MCP request broke');
-      if (!response.headersSent) sendRpcError(response, 500, -32603, 'Internal server error', headers);
-      else response.end();
+      broken(seen, error);
     }
+  }
+
+  function broken({ response, url, headers = {} }: Visit, error: unknown): void {
+    log.error({ err: error, path: url }, 'an MCP request broke');
+    if (!response.headersSent) sendRpcError(response, 500, -32603, 'Internal server error', headers);
+    else response.end();
   }
 
   /** A token that was revoked or has expired closes what it opened. */
@@ -115,7 +118,7 @@ export function openVisits(deps: McpDoorDeps): Visits {
     response.once('close', () => clearInterval(timer));
   }
 
-  function route(seen: Visit): Promise<void> | void {
+  function route(seen: Visit): Promise<void> | undefined {
     if (seen.method === 'GET') return openStream(seen);
     if (seen.method === 'DELETE') return endSession(seen);
     if (seen.method !== 'POST') return refuse(seen, 405, -32000, 'Method not allowed.', { Allow: 'GET, POST, DELETE' });
@@ -176,7 +179,7 @@ export function openVisits(deps: McpDoorDeps): Visits {
   }
 
   /** The most frequent of all: one request of the 2025 era with nothing odd about it. */
-  function postHot(seen: Visit, { id, method, params = {} }: HotRequest): void {
+  function postHot(seen: Visit, { id, method, params = {} }: HotRequest): undefined {
     const { given, actor, menu, response, headers } = seen;
     if (!acceptsBoth(seen)) return notAcceptable(seen);
     const sessionId = one(given['mcp-session-id']);
@@ -301,11 +304,11 @@ function acceptsBoth({ given }: Visit): boolean {
   );
 }
 
-function notAcceptable(seen: Visit): void {
+function notAcceptable(seen: Visit): undefined {
   refuse(seen, 406, -32000, 'Not Acceptable: Client must accept both application/json and text/event-stream');
 }
 
-function refuse(seen: Visit, status: number, code: number, message: string, more: OutgoingHttpHeaders = {}): void {
+function refuse(seen: Visit, status: number, code: number, message: string, more: OutgoingHttpHeaders = {}): undefined {
   sendRpcError(seen.response, status, code, message, { ...seen.headers, ...more });
 }
 

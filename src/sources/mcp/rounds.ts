@@ -6,26 +6,31 @@ const mostRounds = 10;
 
 const capabilitiesKey = 'io.modelcontextprotocol/clientCapabilities';
 
+/** Whoever asked us, and how they are asked in turn. */
+export interface Asker {
+  readonly client?: ClientBehind | undefined;
+  askClient(method: string, params: unknown): Promise<unknown>;
+}
+
 /**
  * A request that may come back with questions (2026 era). A client of that era gets them as they are and comes back
- * with the answers itself; for any other they are asked here. What `ask` throws ends it.
+ * with the answers itself; for any other they are asked here. What `askClient` throws ends it.
  */
 export function askWithRounds(
   link: Link,
   method: string,
   params: Record<string, unknown>,
   options: RequestOptions,
-  ask: (method: string, params: unknown) => Promise<unknown>,
-  client?: ClientBehind,
+  asker: Asker,
 ): Promise<Record<string, unknown>> {
   if (link.era !== 'modern') {
-    if (client?.round?.requestState !== undefined)
+    if (asker.client?.round?.requestState !== undefined)
       return Promise.reject(
         new RpcError(-32602, 'Invalid or expired requestState', { reason: 'invalid_request_state' }),
       );
     return link.request(method, params, options);
   }
-  return inRounds(link, method, params, options, ask, client);
+  return inRounds(link, method, params, options, asker);
 }
 
 async function inRounds(
@@ -33,9 +38,9 @@ async function inRounds(
   method: string,
   params: Record<string, unknown>,
   options: RequestOptions,
-  ask: (method: string, params: unknown) => Promise<unknown>,
-  client?: ClientBehind,
+  asker: Asker,
 ): Promise<Record<string, unknown>> {
+  const { client } = asker;
   const whole = client
     ? { ...params, _meta: { ...(params['_meta'] as object), [capabilitiesKey]: client.capabilities } }
     : params;
@@ -55,10 +60,10 @@ async function inRounds(
     const answers = await Promise.all(
       questions.map(async ([key, question]) => {
         const { method: asked, params: details } = question as { method: string; params: unknown };
-        return [key, await ask(asked, details ?? {})] as const;
+        return [key, await asker.askClient(asked, details ?? {})] as const;
       }),
     );
-    options.signal?.()?.throwIfAborted();
+    options.call?.signal?.throwIfAborted();
     sent = { ...whole };
     if (answers.length > 0) sent['inputResponses'] = Object.fromEntries(answers);
     if (result['requestState'] !== undefined) sent['requestState'] = result['requestState'];

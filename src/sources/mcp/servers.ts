@@ -3,6 +3,7 @@ import {
   fail,
   isSlug,
   type BundleProvider,
+  type Failure,
   type OfferedBundle,
   type ServerConfig,
   type Source,
@@ -132,17 +133,16 @@ function mcpSource(find: (slug: string) => Upstream | undefined): Source {
       throw fail('type.unsupported', { type: tool.type });
     },
     level: (tool) => (tool.annotations?.['readOnlyHint'] === true ? 'read' : 'write'),
-    async run(tool, args, call) {
+    run(tool, args, call) {
       const upstream = find(tool.bundleSlug);
-      if (!upstream)
-        throw fail('source.unreachable', {
-          what: `MCP server ${tool.bundleSlug}`,
-          reason: 'it is not configured any more',
-        });
+      if (!upstream) return Promise.reject(notConfigured(tool.bundleSlug));
       return upstream.call(tool.upstreamName ?? tool.slug, args, call);
     },
   };
 }
+
+const notConfigured = (slug: string): Failure =>
+  fail('source.unreachable', { what: `MCP server ${slug}`, reason: 'it is not configured any more' });
 
 function asBundle(upstream: Upstream): OfferedBundle {
   const { serverInfo, instructions, state, listedAt } = upstream;

@@ -43,9 +43,22 @@ export class UpstreamCalls {
     const turn = this.#turnstile.enter(this.#connection.what);
     if (turn) await turn;
     try {
-      // Whoever had to wait may not be wanted any more.
-      if (turn) call.signal.throwIfAborted();
-      return await this.#callOnce(upstreamName, args, call, true);
+      for (let mayRepeat = true; ; mayRepeat = false) {
+        const isWaiting = turn !== undefined || this.#connection.link === undefined;
+        const link = this.#connection.link ?? (await this.#connection.ready());
+        // Whoever had to wait may not be wanted any more.
+        if (isWaiting) call.signal.throwIfAborted();
+        this.active.add(call);
+        try {
+          return this.#result(await this.#request(link, upstreamName, args, call), call);
+        } catch (error) {
+          if (error instanceof RpcError) return refusedResult(error);
+          // A server that does not know our session any more has done nothing yet.
+          if (!this.#noticeHttp(link, error) || !mayRepeat) throw error;
+        } finally {
+          this.active.delete(call);
+        }
+      }
     } catch (error) {
       throw this.#connection.failure(error, upstreamName);
     } finally {
@@ -53,32 +66,10 @@ export class UpstreamCalls {
     }
   }
 
-  async #callOnce(
-    upstreamName: string,
-    args: Record<string, unknown>,
-    call: Call,
-    mayRepeat: boolean,
-  ): Promise<ToolResult> {
-    let { link } = this.#connection;
-    if (!link) {
-      link = await this.#connection.ready();
-      call.signal.throwIfAborted();
-    }
-    this.active.add(call);
-    try {
-      const raw = await this.#request(link, upstreamName, args, call);
-      if (raw['resultType'] === 'input_required') return { value: null, inputRequired: raw };
-      const keep = this.#deps.keepBlob;
-      return foreignResult(raw, keep && ((bytes, mimeType) => keep(call.actor.principal, bytes, mimeType)));
-    } catch (error) {
-      if (error instanceof RpcError) return refusedResult(error);
-      const isForgotten = this.#noticeHttp(link, error);
-      // A server that does not know our session any more has done nothing yet.
-      if (isForgotten && mayRepeat) return this.#callOnce(upstreamName, args, call, false);
-      throw error;
-    } finally {
-      this.active.delete(call);
-    }
+  #result(raw: Record<string, unknown>, call: Call): ToolResult | Promise<ToolResult> {
+    if (raw['resultType'] === 'input_required') return { value: null, inputRequired: raw };
+    const keep = this.#deps.keepBlob;
+    return foreignResult(raw, keep && ((bytes, mimeType) => keep(call.actor.principal, bytes, mimeType)));
   }
 
   #request(
@@ -88,17 +79,12 @@ export class UpstreamCalls {
     call: Call,
   ): Promise<Record<string, unknown>> {
     const params = { name: upstreamName, arguments: args };
-    const options: RequestOptions = {
-      signal: () => call.signal,
-      timeoutMs: this.#connection.timeoutMs,
-      onProgress: (progress) => call.progress(progress),
-    };
+    const options: RequestOptions = { timeoutMs: this.#connection.timeoutMs, call };
     if (link.isHttp && link.era === 'modern') {
       const mirrored = mirroredParams(this.#deps.definition(upstreamName)?.inputSchema);
       if (mirrored.length > 0) options.headers = headersFor(mirrored, args);
     }
-    const ask = (method: string, details: unknown): Promise<unknown> => call.askClient(method, details);
-    return askWithRounds(link, 'tools/call', params, options, ask, call.client);
+    return askWithRounds(link, 'tools/call', params, options, call);
   }
 
   /** Any other request (prompts, resources, completion), passed on as it is. The server's own error is thrown unchanged. */
@@ -109,13 +95,13 @@ export class UpstreamCalls {
   ): Promise<Record<string, unknown>> {
     const link = await this.#connection.ready();
     try {
-      const ask = async (asked: string, details: unknown): Promise<unknown> => {
+      const askClient = async (asked: string, details: unknown): Promise<unknown> => {
         if (!onClientRequest) throw new RpcError(-32601, 'nobody is there to ask');
         return onClientRequest(asked, details);
       };
       signal?.throwIfAborted();
-      const options = { signal: () => signal, timeoutMs: this.#connection.timeoutMs };
-      return await askWithRounds(link, method, params, options, ask, client);
+      const options = { timeoutMs: this.#connection.timeoutMs, call: { signal } };
+      return await askWithRounds(link, method, params, options, { askClient, client });
     } catch (error) {
       if (error instanceof RpcError) throw error;
       this.#noticeHttp(link, error);

@@ -19,9 +19,8 @@ export class WireTimeout extends Error {}
 
 export interface RequestOptions {
   timeoutMs: number;
-  /** Looked at only when the answer takes a moment; whoever waited before asking looks at it first. */
-  signal?: () => AbortSignal | undefined;
-  onProgress?: (progress: Progress) => void;
+  /** For whom. Its signal is looked at only when the answer takes a moment: whoever waited before asking looks first. */
+  call?: { readonly signal?: AbortSignal; progress?(progress: Progress): void };
   headers?: Record<string, string>;
 }
 
@@ -33,7 +32,6 @@ export interface WireHooks {
 
 /** A request that waits for its answer. */
 class Pending {
-  readonly onProgress: RequestOptions['onProgress'];
   readonly #options: RequestOptions;
   readonly #resolve: (result: Record<string, unknown>) => void;
   readonly #reject: (error: Error) => void;
@@ -49,7 +47,6 @@ class Pending {
     reject: (error: Error) => void,
     giveUp: (reason: string) => void,
   ) {
-    this.onProgress = options.onProgress;
     this.#options = options;
     this.#resolve = resolve;
     this.#reject = reject;
@@ -71,15 +68,16 @@ class Pending {
   /** From now on it ends in time, or when it is cancelled. */
   watch(): void {
     this.#arm();
-    this.#signal = this.#options.signal?.();
+    this.#signal = this.#options.call?.signal;
     if (this.#signal?.aborted) return this.#cancel();
     this.#signal?.addEventListener('abort', this.#cancel, { once: true });
   }
 
   /** The server is still at it: the time begins anew. */
-  restart(): void {
+  progress(progress: Progress): void {
     this.#since = performance.now();
     if (this.#timer) this.#arm();
+    this.#options.call?.progress?.(progress);
   }
 
   #arm(): void {
@@ -174,7 +172,7 @@ export class Wire implements Transport {
       jsonrpc: '2.0',
       id,
       method,
-      params: this.#withMeta(params, options.onProgress ? id : undefined),
+      params: this.#withMeta(params, options.call?.progress ? id : undefined),
     } as const;
     const stream = this.hasPerRequestStream ? new AbortController() : undefined;
     return new Promise((resolve, reject) => {
@@ -245,9 +243,8 @@ export class Wire implements Transport {
   #progress(params: Record<string, unknown>): boolean {
     const pending = this.#pending.get(Number(params['progressToken']));
     if (!pending) return false;
-    pending.restart();
     const { progress, total, message } = params;
-    pending.onProgress?.({
+    pending.progress({
       progress: Number(progress),
       ...(total !== undefined && { total: Number(total) }),
       ...(message !== undefined && { message: String(message) }),
