@@ -1,4 +1,5 @@
 import { timingSafeEqual } from 'node:crypto';
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 import { pageTokens } from '../catalog/index.ts';
 import { logFeed, mcpDoor } from '../doors/mcp/index.ts';
@@ -16,10 +17,13 @@ import {
 import { cookieOf, webActor, webRoutes } from '../doors/web/index.ts';
 import { webAppFolder } from '../entry.ts';
 import { lists } from '../gate/index.ts';
+import type { Actor } from '../schema/index.ts';
 import { replaceFile } from '../store/index.ts';
 import type { Agents } from './agents.ts';
 import { version, type Ground } from './ground.ts';
 import type { Tools } from './tools.ts';
+
+type Asking = { headers: IncomingHttpHeaders };
 
 /** The ways in over HTTP. `publicUrl` is known once the server listens. */
 export async function openDoors(ground: Ground, agents: Agents, tools: Tools, publicUrl: () => string) {
@@ -31,15 +35,20 @@ export async function openDoors(ground: Ground, agents: Agents, tools: Tools, pu
   // Whoever can read the home is on this machine: the command line, which may change what runs here.
   const cliProof = keyFor('cli').toString('hex');
   await replaceFile(join(home.run, 'cli.proof'), cliProof);
-  const isCli = ({ headers }: Parameters<Authenticate>[0]): boolean => isSame(headers['x-oubliette-cli'], cliProof);
+  const byToken = (request: Asking): Promise<Actor> =>
+    auth.authenticate(bearerOf(request), isSame(request.headers['x-oubliette-cli'], cliProof) ? 'cli' : 'rest');
   const authenticate: Authenticate = (request) => {
-    const bearer = bearerOf(request);
-    const cookie = bearer === undefined ? cookieOf(request, cookieName) : undefined;
-    return cookie ? webActor(request, cookie, browsers) : auth.authenticate(bearer, isCli(request) ? 'cli' : 'rest');
+    const cookie = bearerOf(request) === undefined ? cookieOf(request, cookieName) : undefined;
+    return cookie ? webActor(request, cookie, browsers) : byToken(request);
   };
-  const app = await httpServer({ settings, version, log: observe.log, redact: (text) => hide.text(text) });
+  const redact = (text: string): string => hide.text(text);
+  const isPlain = (request: IncomingMessage): boolean => isOrdinary(request, settings().http);
+  const app = await httpServer({ settings, version, log: observe.log, redact });
   restRoutes(app, {
     authenticate,
+    byToken,
+    isOrdinary: isPlain,
+    redact,
     gate,
     catalogGate: changes,
     exchange: bundlesAsFiles,
@@ -74,7 +83,7 @@ export async function openDoors(ground: Ground, agents: Agents, tools: Tools, pu
   await mcpDoor(app, {
     gate,
     authenticate: (request) => auth.authenticate(bearerOf(request), 'mcp'),
-    isOrdinary: (request) => isOrdinary(request, settings().http),
+    isOrdinary: isPlain,
     servers,
     ownBundles,
     version,

@@ -22,10 +22,9 @@ export async function answerCall(
   const args = argsOf(request.body);
   const options = { signal: () => whenGone(reply.raw), requestId: request.id };
   if (!wantsStream(request)) {
-    const outcome = await gate.call(actor, lowerCase(ref), args, options);
-    if (!outcome.ok || outcome.json === undefined) return answerOf(outcome);
+    const text = callText(await gate.call(actor, lowerCase(ref), args, options));
     void reply.type('application/json; charset=utf-8');
-    return `{"ok":true,"value":${outcome.json}}`;
+    return text;
   }
   return streamCall(gate, actor, lowerCase(ref), args, options, reply);
 }
@@ -58,8 +57,13 @@ async function streamCall(
   return reply;
 }
 
+/** The answer as JSON; what the gate wrote down to measure it is not written again. */
+export function callText(outcome: Outcome): string {
+  return outcome.ok && outcome.json !== undefined ? `{"ok":true,"value":${outcome.json}}` : JSON.stringify(answerOf(outcome));
+}
+
 /** Aborts when whoever asked hangs up before the answer is sent. */
-function whenGone(answer: ServerResponse): AbortSignal {
+export function whenGone(answer: ServerResponse): AbortSignal {
   const gone = new AbortController();
   if (answer.destroyed && !answer.writableFinished) gone.abort();
   answer.once('close', () => {
@@ -75,7 +79,7 @@ const answerOf = (outcome: Outcome): object =>
   outcome.ok ? { ok: true, value: outcome.value } : { ok: false, error: outcome.error };
 
 /** The arguments, or the Failure that says why the body holds none. */
-function argsOf(body: unknown): unknown {
+export function argsOf(body: unknown): unknown {
   if (isObject(body) && isObject(body['args']) && Object.keys(body).length === 1) return body['args'];
   try {
     check(CallBody, body);

@@ -4,6 +4,7 @@ import type { Observer } from '../../observe/index.ts';
 import { bundleRoutes } from './bundles.ts';
 import { exchangeRoutes } from './exchange.ts';
 import type { Exchange } from '../../gate/index.ts';
+import { plainCalls, type PlainCallDeps } from './plain-calls.ts';
 import { statusRoutes } from './status.ts';
 import { toolRoutes, type ToolRouteDeps } from './tools.ts';
 
@@ -14,7 +15,7 @@ export { bearerOf, type Authenticate } from './resource.ts';
 export { workspaceDiffRoutes, workspaceFileRoutes } from './workspace-files.ts';
 export { httpServer } from './server.ts';
 
-export interface RestDeps extends ToolRouteDeps {
+export interface RestDeps extends ToolRouteDeps, Omit<PlainCallDeps, 'log'> {
   exchange: Exchange;
   observe: Observer;
   notReadyBecause: () => string[];
@@ -26,4 +27,5 @@ export function restRoutes(app: FastifyInstance, deps: RestDeps): void {
   bundleRoutes(app, deps.authenticate, deps.catalogGate, deps.lists);
   toolRoutes(app, deps);
   exchangeRoutes(app, deps.authenticate, deps.exchange);
+  plainCalls(app, { ...deps, log: deps.observe.log });
 }

@@ -22,7 +22,8 @@ function encodingFault({ headers }: FastifyRequest): Failure | undefined {
   return fail('media_type.unsupported', { type: `application/json with the content encoding ${encoding.slice(0, 50)}` });
 }
 
-function parseBody(body: Buffer): unknown {
+/** What the bytes say, or the Failure that says why they say nothing. */
+export function parseBody(body: Buffer): unknown {
   if (body.length === 0) return fail('request.invalid', { reason: 'the body is empty. Send a JSON object' });
   // Decoding would silently put other characters in place of broken ones.
   if (!isUtf8(body)) return fail('request.invalid', { reason: 'the body is not UTF-8 text' });

@@ -1,20 +1,18 @@
 import type { IncomingMessage } from 'node:http';
 import swagger from '@fastify/swagger';
 import fastify, { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
-import type { Logger } from '../../observe/index.ts';
-import { asFailure, fail, Failure, newId, stayAwake, type Settings } from '../../schema/index.ts';
+import { asFailure, fail, Failure, newId, type Settings } from '../../schema/index.ts';
 import { answerClientError } from './client-error.ts';
 import { described } from './described.ts';
+import { atEndOfTurn } from './end-of-turn.ts';
+import { errorAnswer, pathOf, type ErrorSink } from './error-answer.ts';
 import { jsonBodies } from './json-body.ts';
 import { knownVerbs } from './known-verbs.ts';
 import { allowOrigin, checkHost, checkOrigin, isPreflight } from './origin.ts';
 
-export interface ServerOptions {
+export interface ServerOptions extends ErrorSink {
   settings: () => Settings;
   version: string;
-  log: Logger;
-  /** Applied to every error text, so that no secret leaves by one. */
-  redact: (text: string) => string;
 }
 
 /** The HTTP server all doors share: named errors, Host and Origin checks, request ids, nothing else. */
@@ -39,7 +37,7 @@ export async function httpServer(options: ServerOptions): Promise<FastifyInstanc
   const verbsOf = knownVerbs(app);
   const notFound = (request: FastifyRequest, reply: FastifyReply): FastifyReply => {
     const { method } = request;
-    const path = pathOf(request);
+    const path = pathOf(request.url);
     const known = verbsOf(request.url.split('?')[0]!);
     if (known.length === 0) return sendError(fail('route.not_found', { method, path }), request, reply, options);
     void reply.header('Allow', known.join(', '));
@@ -74,39 +72,16 @@ export async function httpServer(options: ServerOptions): Promise<FastifyInstanc
   return app;
 }
 
-let waiting: (() => void)[] = [];
-
-/**
- * Answers that become ready in one turn of the event loop leave together: each one sent on its own would wake a client
- * that sleeps, and that costs more than the call.
- */
-function atEndOfTurn(send: () => void): void {
-  if (waiting.push(send) > 1) return;
-  setImmediate(() => {
-    const ready = waiting;
-    waiting = [];
-    for (const each of ready) each();
-    stayAwake();
-  });
-}
-
 /** Answers any error in the one shape that all of REST has. */
 export function sendError(
   error: unknown,
   request: FastifyRequest,
   reply: FastifyReply,
-  { log, redact }: Pick<ServerOptions, 'log' | 'redact'>,
+  sink: ErrorSink,
 ): FastifyReply {
   const failure = error instanceof Failure ? error : fromFastify(error as FastifyError, request);
-  if (failure.http >= 500) log.error({ err: failure.cause ?? failure, requestId: request.id, path: pathOf(request) }, failure.message);
-  if (failure.http === 401) void reply.header('WWW-Authenticate', 'Bearer realm="oubliette"');
-  const wait = /in (\d+) s/.exec(failure.message);
-  if (failure.code === 'rate.limited' && wait) void reply.header('Retry-After', wait[1]);
-  const answer = (): FastifyReply =>
-    reply
-      .code(failure.http === 200 ? 400 : failure.http)
-      .type('application/json')
-      .send({ error: errorBody(failure, request.id, redact) });
+  const { status, headers, body } = errorAnswer(failure, request.id, request.url, sink);
+  const answer = (): FastifyReply => reply.code(status).headers(headers).type('application/json').send(body);
   if (failure.code !== 'body.too_large') return answer();
   afterTheRest(request.raw, answer);
   return reply;
@@ -136,11 +111,6 @@ function afterTheRest(raw: IncomingMessage, answer: () => void): void {
 const mostThrownAway = 64 * 2 ** 20;
 const quietMs = 500;
 
-function errorBody(failure: Failure, requestId: string, redact: (text: string) => string): object {
-  const details = failure.details.map(({ path, message }) => ({ path: redact(path), message: redact(message) }));
-  return { code: failure.code, message: redact(failure.message), details, requestId };
-}
-
 function fromFastify(error: FastifyError, request: FastifyRequest): Failure {
   switch (error.code) {
     case 'FST_ERR_CTP_BODY_TOO_LARGE':
@@ -155,5 +125,3 @@ function fromFastify(error: FastifyError, request: FastifyRequest): Failure {
     ? fail('request.invalid', { reason: error.message }, { cause: error })
     : asFailure(error);
 }
-
-export const pathOf = (request: FastifyRequest): string => request.url.split('?')[0]!.slice(0, 200);

@@ -1,0 +1,18 @@
+import { stayAwake } from '../../schema/index.ts';
+
+let waiting: (() => void)[] = [];
+
+/**
+ * Answers that become ready in one turn of the event loop leave together: each one sent on its own would wake a client
+ * that sleeps, and that costs more than the call.
+ */
+export function atEndOfTurn(send: () => void): void {
+  if (waiting.push(send) === 1) setImmediate(sendAll);
+}
+
+function sendAll(): void {
+  const ready = waiting;
+  waiting = [];
+  for (const each of ready) each();
+  stayAwake();
+}

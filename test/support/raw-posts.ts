@@ -1,0 +1,102 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { TestServer } from './running-server.ts';
+
+export interface Wish {
+  path?: string;
+  token?: string;
+  headers?: Record<string, string>;
+}
+
+/** POSTs as they are written on the wire, and what comes back, to the letter. */
+export class RawPosts {
+  readonly #server: TestServer;
+  readonly #path: string;
+  readonly #accept: string;
+
+  constructor(server: TestServer, path: string, accept: string) {
+    this.#server = server;
+    this.#path = path;
+    this.#accept = accept;
+  }
+
+  get port(): number {
+    return Number(new URL(this.#server.url).port);
+  }
+
+  /** As most clients write it. */
+  plain(message: unknown, wish: Wish = {}): Buffer {
+    const body = bytesOf(message);
+    return Buffer.concat([Buffer.from(`${this.#head(wish)}content-length: ${body.length}\r\n\r\n`), body]);
+  }
+
+  /** The same without a length, which the router takes. */
+  chunked(message: unknown, wish: Wish = {}): Buffer {
+    const body = bytesOf(message);
+    const chunk = body.length === 0 ? [] : [Buffer.from(`${body.length.toString(16)}\r\n`), body, Buffer.from('\r\n')];
+    return Buffer.concat([Buffer.from(`${this.#head(wish)}transfer-encoding: chunked\r\n\r\n`), ...chunk, Buffer.from('0\r\n\r\n')]);
+  }
+
+  #head({ path = this.#path, token = this.#server.token, headers = {} }: Wish): string {
+    const all = {
+      host: `127.0.0.1:${this.port}`,
+      accept: this.#accept,
+      authorization: `Bearer ${token}`,
+      'content-type': 'application/json',
+      ...headers,
+    };
+    const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
+    return `POST ${path} HTTP/1.1\r\n${lines.join('')}`;
+  }
+
+  /** Writes pieces one after the other on one connection; answers what came back until `answers` bodies are complete. */
+  async say(pieces: Buffer | Buffer[], answers = 1): Promise<string> {
+    const socket = connect(this.port, '127.0.0.1');
+    socket.setNoDelay(true).setEncoding('utf8');
+    let text = '';
+    const done = new Promise<void>((resolve) => {
+      socket.on('data', (chunk: string) => {
+        text += chunk;
+        if (complete(text) >= answers) resolve();
+      });
+      socket.on('close', () => resolve());
+    });
+    await once(socket, 'connect');
+    for (const piece of [pieces].flat()) {
+      socket.write(piece);
+      await sleep(15);
+    }
+    await done;
+    socket.destroy();
+    return text;
+  }
+}
+
+const bytesOf = (message: unknown): Buffer =>
+  Buffer.isBuffer(message) ? message : Buffer.from(typeof message === 'string' ? message : JSON.stringify(message));
+
+/** How many whole answers are in the text; one without a length is the last. */
+function complete(text: string): number {
+  if (text.endsWith('\r\n0\r\n\r\n')) return Infinity;
+  let count = 0;
+  for (let rest = text; ; count++) {
+    const end = rest.indexOf('\r\n\r\n');
+    const length = Number(/content-length: (\d+)/i.exec(rest.slice(0, Math.max(end, 0)))?.[1] ?? NaN);
+    if (end < 0 || !(Buffer.byteLength(rest.slice(end + 4)) >= length)) return count;
+    rest = Buffer.from(rest.slice(end + 4))
+      .subarray(length)
+      .toString();
+  }
+}
+
+/** Without what differs from one answer to the next. */
+export const comparable = (text: string): string =>
+  text
+    .replace(/date: [^\r]+\r\n/gi, '')
+    .replace(/req_\w+/g, 'req_x')
+    .replace(/keep-alive: [^\r]+\r\n/gi, '')
+    .split('\r\n')
+    .map((line) => line.replace(/^[\w-]+(?=: )/, (name) => name.toLowerCase()))
+    .sort()
+    .join('\n');
