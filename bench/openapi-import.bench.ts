@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { importOpenApi, parseDocument } from '../src/sources/http/index.ts';
-import { zipBundles } from '../src/gate/index.ts';
+import { zipToSend } from '../src/gate/index.ts';
 import { startTestServer } from '../test/support/running-server.ts';
 import type { Row } from './measure.ts';
 import { peer } from './peers.ts';
@@ -79,7 +79,7 @@ async function store(folder: string, files: readonly string[]): Promise<Row[]> {
     const own = { isEnabled: true, ...bundle, slug: `${bundle.slug.slice(0, 40)}-${id.slice(-12)}`, id };
     const answer = await server.fetch('/tools/import?conflict=skip', {
       method: 'POST',
-      body: new Uint8Array(await zipBundles([{ bundle: own, tools }])),
+      body: new Uint8Array(await zipToSend([{ bundle: own, tools }])),
       headers: { 'content-type': 'application/zip' },
     });
     const said = (await answer.json()) as { tools?: { created: number }; error?: { message: string } };

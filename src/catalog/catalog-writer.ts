@@ -1,7 +1,7 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fail, newUuid, toolName, type Bundle, type BundleBody, type Tool, type ToolBody } from '../schema/index.ts';
-import { makeFolder, removeFile, stageFile } from '../store/index.ts';
+import { removeFile } from '../store/index.ts';
 import type { Catalog } from './catalog.ts';
 import type { OfferedCatalog } from './offered-catalog.ts';
 import { switchesPath, type StoredCatalog } from './stored-catalog.ts';
@@ -53,8 +53,7 @@ export class CatalogWriter {
           createdAt: old?.createdAt ?? now,
           modifiedAt: now,
         };
-        await makeFolder(this.#path(id));
-        await this.#replace(path, file);
+        await this.#stored.replace(path, toText(file));
         return { bundle: toBundle(file), isNew: old === undefined };
       },
     });
@@ -85,7 +84,7 @@ export class CatalogWriter {
         const file = this.#stored.records.bundles.get(id);
         if (!file || file.softDeletedAt) throw fail('bundle.not_found', { ref: id });
         const next = change(file);
-        await this.#replace(path, next);
+        await this.#stored.replace(path, toText(next));
         return toBundle(next);
       },
     });
@@ -152,7 +151,7 @@ export class CatalogWriter {
         if (!whole) throw fail('tool.not_found', { ref: `${slug} version ${version}` });
         this.#demandEnabled(bundle);
         const { isBuiltIn: _, ...file } = whole;
-        await this.#replace(path, { ...file, isEnabled });
+        await this.#stored.replace(path, toText({ ...file, isEnabled }));
         return this.#stored.records.byKey(bundleID, slug, version)!;
       },
     });
@@ -189,12 +188,6 @@ export class CatalogWriter {
         this.#catalog.refreshOffers();
       },
     });
-  }
-
-  async #replace(path: string, file: object): Promise<void> {
-    const text = toText(file);
-    await (await stageFile(this.#folder, text)).replace(this.#path(path));
-    await this.#stored.took(path, text);
   }
 
   #path(path: string): string {

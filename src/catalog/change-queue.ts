@@ -1,16 +1,14 @@
 import { rm } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { errorOf, syncFolder, type Draft, type FileThread, type ProcessLock } from '../store/index.ts';
+import { errorOf, type Draft, type FileThread, type ProcessLock } from '../store/index.ts';
 import type { ChangeLog } from './change-log.ts';
-import { bundleFileName } from './stored-files.ts';
 import type { FileStamp } from './stored-records.ts';
 
 /** One change of files, made while this process holds the catalog's lock. */
 export interface Operation<T> {
   /** Every path it may touch, known beforehand: other processes are told before anything moves. */
   paths: string[];
-  /** Checks against the newest state and moves the files; throws a Failure to refuse. */
+  /** Checks against the newest state and moves the files, which lasts when it is over; throws a Failure to refuse. */
   apply(): Promise<T>;
 }
 
@@ -35,7 +33,6 @@ type QueuedCreation = Extract<Queued, { creation: unknown }> & { draft?: Draft }
 type QueuedOperation = Extract<Queued, { operation: unknown }>;
 
 export interface ChangeQueueOptions {
-  folder: string;
   log: ChangeLog;
   lock: ProcessLock;
   files: FileThread;
@@ -107,12 +104,7 @@ export class ChangeQueue {
 
   async #apply({ operation, resolve, reject }: QueuedOperation): Promise<void> {
     try {
-      const value = await operation.apply();
-      const folders = new Set(operation.paths.map((path) => dirname(path)));
-      // A new bundle is a new entry of the catalog's folder itself.
-      if (operation.paths.some((path) => path.endsWith(`/${bundleFileName}`))) folders.add('.');
-      await Promise.all([...folders].map((folder) => this.#syncIfThere(folder)));
-      resolve(value);
+      resolve(await operation.apply());
     } catch (error) {
       reject(error);
     }
@@ -162,12 +154,6 @@ export class ChangeQueue {
       if (draft) void rm(draft.temp, { force: true }).catch(() => {});
       return false;
     }
-  }
-
-  async #syncIfThere(folder: string): Promise<void> {
-    await syncFolder(join(this.#options.folder, folder)).catch((error: NodeJS.ErrnoException) => {
-      if (error.code !== 'ENOENT') throw error;
-    });
   }
 }
 

@@ -2,7 +2,7 @@ import { readdir, readFile, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { parseUuid7, type Tool } from '../schema/index.ts';
-import { FileThread, makeFolder, ProcessLock, type Database, type SharedPlace } from '../store/index.ts';
+import { FileThread, makeFolder, ProcessLock, syncFolder, type Database, type SharedPlace } from '../store/index.ts';
 import { openCatalogCache, type CatalogCache } from './catalog-cache.ts';
 import { ChangeLog } from './change-log.ts';
 import { ChangeQueue, type Creation, type Operation } from './change-queue.ts';
@@ -81,7 +81,6 @@ export class StoredCatalog {
     this.#reads = new FileThread(place);
     this.#writes = new FileThread(place);
     this.#changes = new ChangeQueue({
-      folder,
       log,
       lock: this.#lock,
       files: this.#writes,
@@ -168,11 +167,11 @@ export class StoredCatalog {
     }, takeInAfterMs).unref();
   }
 
-  /** Takes in a file that this process has just written, and tells listeners. */
-  async took(path: string, text: string): Promise<void> {
-    const info = await stat(join(this.#options.folder, path));
+  /** Writes a file whatever is there, takes it in, and tells listeners; called with the lock held. */
+  async replace(path: string, text: string): Promise<void> {
+    const stamp = await this.#writes.replace(path, text);
     this.#watch.add(dirname(path));
-    this.#tell([this.#take(path, text, info)]);
+    this.#tell([this.#take(path, text, stamp)]);
   }
 
   /** The same for a tool that this process has just made: nothing of it must be read again. */
@@ -392,6 +391,7 @@ export class StoredCatalog {
   async removeFolder(bundleID: string): Promise<void> {
     this.#watch.drop(bundleID);
     await rm(join(this.#options.folder, bundleID), { recursive: true, force: true });
+    await syncFolder(this.#options.folder);
     this.gone([bundlePath(bundleID)]);
   }
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { strToU8, zipSync, type Zippable } from 'fflate';
-import { unzipBundles, zipBundles } from './bundle-zip.ts';
+import { unzipBundles, zipBundles, zipToSend } from './bundle-zip.ts';
 
 const manifest = strToU8('{"format":1}');
 const bundle = { id: '0198c0de-0000-7000-8000-000000000001', slug: 'first', displayName: 'First', isEnabled: true };
@@ -21,7 +21,7 @@ test('what is packed comes back as it was, whatever the slugs', async () => {
       tools: [{ ...tool, slug: '𝒳'.repeat(64) }],
     },
   ];
-  assert.deepEqual(await unzipBundles(await zipBundles(packed)), packed);
+  for (const zip of [zipBundles, zipToSend]) assert.deepEqual(await unzipBundles(await zip(packed)), packed);
 });
 
 test('paths that could lead elsewhere are refused', async () => {
@@ -80,4 +80,17 @@ test('no bytes whatever break the reader', async () => {
     }),
     { numRuns: 500 },
   );
+});
+
+test('what is sent to a server is made smaller only where it is large', async () => {
+  const bundleOf = (bytes: number) => ({
+    bundle: { ...bundle, slug: 'large' },
+    tools: Array.from({ length: 20 }, (_, n) => ({ slug: `t${n}`, version: '1', description: 'x'.repeat(bytes / 20) })),
+  });
+  const small = bundleOf(2 ** 20);
+  assert.ok((await zipToSend([small])).length > 2 ** 20);
+  const large = bundleOf(33 * 2 ** 20);
+  const zip = await zipToSend([large]);
+  assert.ok(zip.length < 2 ** 20, `${zip.length} bytes`);
+  assert.deepEqual(await unzipBundles(zip), [large]);
 });

@@ -11,17 +11,32 @@ export interface PackedBundle {
 
 const manifestName = 'oubliette.json';
 const format = 1;
+const maxLooseBytes = 32 * 2 ** 20;
 const limits = { entries: 100_000, entryBytes: 4 * 2 ** 20, totalBytes: 256 * 2 ** 20 };
 
 /** `oubliette.json`, and per bundle a folder with `bundle.json` and one file per tool version. */
-export async function zipBundles(bundles: readonly PackedBundle[]): Promise<Uint8Array> {
-  const files: AsyncZippable = { [manifestName]: jsonBytes({ format, exportedAt: new Date().toISOString() }) };
+export function zipBundles(bundles: readonly PackedBundle[]): Promise<Uint8Array> {
+  return zipped(bundles, (value) => jsonBytes(value, 2), 6);
+}
+
+/** The same for a server, which takes it apart at once: to make it small costs more than to send it, up to a size. */
+export async function zipToSend(bundles: readonly PackedBundle[]): Promise<Uint8Array> {
+  const loose = await zipped(bundles, (value) => jsonBytes(value, 0), 0);
+  return loose.length <= maxLooseBytes ? loose : zipped(bundles, (value) => jsonBytes(value, 0), 6);
+}
+
+function zipped(
+  bundles: readonly PackedBundle[],
+  bytesOf: (value: unknown) => Uint8Array,
+  level: 0 | 6,
+): Promise<Uint8Array> {
+  const files: AsyncZippable = { [manifestName]: bytesOf({ format, exportedAt: new Date().toISOString() }) };
   for (const { bundle, tools } of bundles) {
-    files[`${bundle.slug}/bundle.json`] = jsonBytes(bundle);
-    for (const tool of tools) files[`${bundle.slug}/tools/${tool.slug}/${tool.version}.json`] = jsonBytes(tool);
+    files[`${bundle.slug}/bundle.json`] = bytesOf(bundle);
+    for (const tool of tools) files[`${bundle.slug}/tools/${tool.slug}/${tool.version}.json`] = bytesOf(tool);
   }
   return new Promise((resolve, reject) =>
-    zip(files, { level: 6 }, (error, bytes) => (error ? reject(error) : resolve(bytes))),
+    zip(files, { level }, (error, bytes) => (error ? reject(error) : resolve(bytes))),
   );
 }
 
@@ -132,7 +147,7 @@ function refuseEntry(name: string, count: number, isThere: boolean): Error | und
 function parseObject(name: string, bytes: Uint8Array): Record<string, unknown> {
   let value: unknown;
   try {
-    value = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
+    value = JSON.parse(decoder.decode(bytes));
   } catch (error) {
     throw invalid(`${name} is not JSON: ${(error as Error).message}`);
   }
@@ -140,7 +155,11 @@ function parseObject(name: string, bytes: Uint8Array): Record<string, unknown> {
   return value;
 }
 
-const jsonBytes = (value: unknown): Uint8Array => new TextEncoder().encode(`${JSON.stringify(value, null, 2)}\n`);
+const encoder = new TextEncoder();
+const decoder = new TextDecoder('utf-8', { fatal: true });
+
+const jsonBytes = (value: unknown, indent: number): Uint8Array =>
+  encoder.encode(`${JSON.stringify(value, null, indent)}\n`);
 
 function invalid(reason: string, cause?: unknown): Error {
   return fail('import.invalid', { reason }, { cause });

@@ -32,9 +32,15 @@ export interface CatalogGate {
   getTool(actor: Actor, key: ToolKey): Promise<ToolView>;
 }
 
+/** The same for those who bring many at once, and make one record of them all. */
+export interface BulkGate extends CatalogGate {
+  /** As putTool, for whoever does not want to see what was stored. */
+  storeTool(actor: Actor, key: ToolKey, body: unknown): Promise<void>;
+}
+
 const Switch = Type.Object({ isEnabled: Type.Boolean() }, { additionalProperties: false });
 
-export function catalogGate(catalog: Catalog, views: ToolViews, sources: Sources): CatalogGate {
+export function catalogGate(catalog: Catalog, views: ToolViews, sources: Sources): BulkGate {
   const bundleOf = async (actor: Actor, rawId: string): Promise<Bundle> => {
     const id = parseUuid7(rawId);
     if (id !== undefined && !catalog.bundle(id)) await catalog.freshen();
@@ -63,6 +69,19 @@ export function catalogGate(catalog: Catalog, views: ToolViews, sources: Sources
     const seen = summary && (await views.see(summary));
     if (!seen) throw fail('tool.not_found', { ref: `${slug} version ${version}` });
     return seen.view;
+  };
+
+  const storeTool = async (actor: Actor, key: ToolKey, raw: unknown): Promise<Bundle> => {
+    demandCatalogAdmin(actor, 'Storing a tool');
+    const bundle = await bundleOf(actor, key.bundleID);
+    demandStored(bundle);
+    const body = checkToolBody(key.slug, key.version, raw);
+    if (!bundle.isEnabled) throw fail('bundle.disabled', { bundle: bundle.slug });
+    const source = sources[body.type === 'go' ? 'function' : body.type];
+    if (!source) throw fail('type.unsupported', { type: body.type });
+    await source.check({ ...body, ...key, bundleID: bundle.id } as Tool);
+    await catalog.writer.createTool(bundle.id, key.slug, key.version, body);
+    return bundle;
   };
 
   return {
@@ -97,16 +116,11 @@ export function catalogGate(catalog: Catalog, views: ToolViews, sources: Sources
     },
 
     async putTool(actor, key, raw) {
-      demandCatalogAdmin(actor, 'Storing a tool');
-      const bundle = await bundleOf(actor, key.bundleID);
-      demandStored(bundle);
-      const body = checkToolBody(key.slug, key.version, raw);
-      if (!bundle.isEnabled) throw fail('bundle.disabled', { bundle: bundle.slug });
-      const source = sources[body.type === 'go' ? 'function' : body.type];
-      if (!source) throw fail('type.unsupported', { type: body.type });
-      await source.check({ ...body, ...key, bundleID: bundle.id } as Tool);
-      await catalog.writer.createTool(bundle.id, key.slug, key.version, body);
-      return view(bundle, key);
+      return view(await storeTool(actor, key, raw), key);
+    },
+
+    async storeTool(actor, key, raw) {
+      await storeTool(actor, key, raw);
     },
 
     async patchTool(actor, key, body) {

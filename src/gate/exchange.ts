@@ -3,7 +3,7 @@ import { demandCatalogAdmin, demandLevel, reachesBundle } from '../auth/index.ts
 import type { Catalog } from '../catalog/index.ts';
 import { fail, Failure, parseUuid7, ToolBody, type Actor, type Bundle } from '../schema/index.ts';
 import { unzipBundles, zipBundles, type PackedBundle } from './bundle-zip.ts';
-import type { CatalogGate, ToolKey } from './catalog-gate.ts';
+import type { BulkGate, ToolKey } from './catalog-gate.ts';
 
 /** What happens to a tool version that exists already: nothing, or the whole import is refused. */
 export type ConflictPolicy = 'skip' | 'fail';
@@ -25,7 +25,7 @@ export interface Exchange {
   take(actor: Actor, bundles: readonly PackedBundle[], policy: ConflictPolicy): Promise<ImportReport>;
 }
 
-const storeAtOnce = 256;
+const storeAtOnce = 512;
 const checkAtOnce = 8;
 const bodyFields = Object.keys(ToolBody.properties);
 const serverFields = new Set([
@@ -43,7 +43,7 @@ const serverFields = new Set([
   'level',
 ]);
 
-export function exchange(catalog: Catalog, gate: CatalogGate): Exchange {
+export function exchange(catalog: Catalog, gate: BulkGate): Exchange {
   return {
     async export(actor, bundleIDs) {
       demandLevel(actor, 'read', 'Exporting bundles');
@@ -99,7 +99,7 @@ async function packed(
 /** One import under way; remembers what it made. */
 class Import {
   readonly #catalog: Catalog;
-  readonly #gate: CatalogGate;
+  readonly #gate: BulkGate;
   readonly #actor: Actor;
   readonly #policy: ConflictPolicy;
   readonly #made: { tools: ToolKey[]; bundles: string[] } = { tools: [], bundles: [] };
@@ -109,7 +109,7 @@ class Import {
     skipped: [],
   };
 
-  constructor(catalog: Catalog, gate: CatalogGate, actor: Actor, policy: ConflictPolicy) {
+  constructor(catalog: Catalog, gate: BulkGate, actor: Actor, policy: ConflictPolicy) {
     this.#catalog = catalog;
     this.#gate = gate;
     this.#actor = actor;
@@ -141,26 +141,28 @@ class Import {
     const there = this.#catalog.bundle(parseUuid7(id) ?? id) ?? this.#catalog.bundleBySlug(bundle.slug);
     if (there) this.#report.bundles.skipped++;
     const target = there ?? (await this.#makeBundle(id, body));
-    for (const batch of sideBySide(tools)) {
-      await this.#takeTools(target, batch);
-    }
+    await this.#takeTools(target, tools);
     // Tools enter only a bundle that is on, so a new one is switched off last.
     if (!there && body['isEnabled'] === false)
       await this.#gate.patchBundle(this.#actor, target.id, { isEnabled: false });
   }
 
-  /** Many are on their way to the disk at once, but only a few are checked in one turn. */
+  /** Many are on their way to the disk at once, but only a few are checked in one turn; versions of one tool keep their order. */
   async #takeTools(bundle: Bundle, tools: PackedBundle['tools']): Promise<void> {
-    const taken: Promise<void>[] = [];
+    const storing = new Map<string, Promise<void>>();
+    const problems: unknown[] = [];
     for (const [index, tool] of tools.entries()) {
       if (index > 0 && index % checkAtOnce === 0) await nextTurn();
-      taken.push(this.#takeTool(bundle, tool));
-      // Heard of below; a refusal must not count as unhandled meanwhile.
-      taken.at(-1)!.catch(() => {});
+      await storing.get(tool.slug);
+      while (storing.size >= storeAtOnce) await storing.values().next().value;
+      if (problems.length > 0) break;
+      const stored = this.#takeTool(bundle, tool)
+        .catch((error: unknown) => void problems.push(error))
+        .then(() => void storing.delete(tool.slug));
+      storing.set(tool.slug, stored);
     }
-    const settled = await Promise.allSettled(taken);
-    const refused = settled.find((each) => each.status === 'rejected');
-    if (refused) throw refused.reason;
+    await Promise.all(storing.values());
+    if (problems.length > 0) throw problems[0];
   }
 
   async #makeBundle(id: string, body: Record<string, unknown>): Promise<Bundle> {
@@ -176,7 +178,7 @@ class Import {
     const key = { bundleID: bundle.id, slug, version };
     const body = Object.fromEntries(Object.entries(packedTool).filter(([field]) => !serverFields.has(field)));
     try {
-      await this.#gate.putTool(this.#actor, key, body);
+      await this.#gate.storeTool(this.#actor, key, body);
       this.#made.tools.push(key);
       this.#report.tools.created++;
     } catch (error) {
@@ -191,22 +193,6 @@ class Import {
     for (const key of this.#made.tools.toReversed()) await this.#gate.deleteTool(this.#actor, key).catch(() => {});
     for (const id of this.#made.bundles.toReversed()) await this.#gate.deleteBundle(this.#actor, id).catch(() => {});
   }
-}
-
-/** Tools that may be written at the same time; versions of one tool keep their order. */
-function* sideBySide(tools: PackedBundle['tools']): Generator<PackedBundle['tools']> {
-  let batch: PackedBundle['tools'] = [];
-  const slugs = new Set<string>();
-  for (const tool of tools) {
-    if (batch.length >= storeAtOnce || slugs.has(tool.slug)) {
-      yield batch;
-      batch = [];
-      slugs.clear();
-    }
-    batch.push(tool);
-    slugs.add(tool.slug);
-  }
-  yield batch;
 }
 
 /** Says which of many tools a refusal is about. */

@@ -155,7 +155,8 @@ function normalized(ref: string): string {
 }
 
 function put(target: Record<string, unknown>, key: string, value: unknown): void {
-  Object.defineProperty(target, key, { value, enumerable: true, writable: true, configurable: true });
+  if (key !== '__proto__') target[key] = value;
+  else Object.defineProperty(target, key, { value, enumerable: true, writable: true, configurable: true });
 }
 
 function refusalAt(root: string, place: string, reason: string): Error {

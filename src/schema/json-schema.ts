@@ -32,9 +32,8 @@ export interface CompileOptions {
 }
 
 const maxKept = 256;
-/** Compiled schemas, each with the number of the question that last asked for it. */
-const kept = new Map<string, { schema: CompiledSchema; askedAt: number }>();
-let questions = 0;
+/** Compiled schemas; those that were asked for last stand last. */
+const kept = new Map<string, CompiledSchema>();
 /** What a schema object is kept under, and with which options: most are asked for in one way only. */
 const keys = new WeakMap<object, { key: string; options: string }>();
 
@@ -44,21 +43,11 @@ const keys = new WeakMap<object, { key: string; options: string }>();
  */
 export function compileSchema(schema: unknown, options: CompileOptions = {}): CompiledSchema {
   const key = keyOf(schema, options);
-  const found = kept.get(key);
-  if (found) {
-    found.askedAt = ++questions;
-    return found.schema;
-  }
-  const compiled = new LazySchema(schema, options);
-  if (kept.size >= maxKept) forgetOldest();
-  kept.set(key, { schema: compiled, askedAt: ++questions });
+  const compiled = kept.get(key) ?? new LazySchema(schema, options);
+  kept.delete(key);
+  kept.set(key, compiled);
+  if (kept.size > maxKept) kept.delete(kept.keys().next().value!);
   return compiled;
-}
-
-function forgetOldest(): void {
-  let [oldest, askedAt] = ['', Infinity];
-  for (const [key, each] of kept) if (each.askedAt < askedAt) [oldest, askedAt] = [key, each.askedAt];
-  kept.delete(oldest);
 }
 
 function keyOf(schema: unknown, { defaults = false, formats = true, at = '' }: CompileOptions): string {

@@ -82,11 +82,20 @@ export function uncheckedPatterns(schema: unknown): readonly string[] {
   return patterns;
 }
 
+const maxKeptAnswers = 1000;
+/** Tools of one API share their patterns. */
+const runnable = new Map<string, boolean>();
+
 function canRun(pattern: string): boolean {
+  const known = runnable.get(pattern);
+  if (known !== undefined) return known;
+  let can = true;
   try {
-    return compileRe2(pattern) !== undefined;
+    can = compileRe2(pattern) !== undefined;
   } catch {
     // Not a pattern at all: said when the schema is compiled.
-    return true;
   }
+  if (runnable.size >= maxKeptAnswers) runnable.clear();
+  if (pattern.length < 1000) runnable.set(pattern, can);
+  return can;
 }

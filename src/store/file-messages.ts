@@ -46,6 +46,7 @@ export type Created = { upTo: number; hasOthers: boolean } & (
 
 export type FileRequest =
   | { kind: 'create'; since: number; files: NewFile[] }
+  | { kind: 'replace'; path: string; text: string }
   | { kind: 'look'; folder: string; files: KnownFile[] };
 export type FileAsk = FileRequest & { number: number };
 

@@ -130,6 +130,20 @@ describe('the thread that works on files', () => {
     await assert.rejects(stat(path('undrafted')));
   });
 
+  it('replaces a file as a whole, in a folder that it makes', async () => {
+    for (const text of ['first', 'second']) {
+      const stamp = await files.replace('made/file', text);
+      assert.equal(await readFile(path('made/file'), 'utf8'), text);
+      const { mtimeMs, size } = await stat(path('made/file'));
+      assert.deepEqual(stamp, { mtimeMs, size });
+    }
+    assert.equal((await stat(path('made'))).mode & 0o777, 0o700);
+    await assert.rejects(files.replace('made/file/below', 'x'), { code: 'ENOTDIR' });
+    await assert.rejects(files.replace('made', 'x'), { code: 'EISDIR' });
+    assert.equal(await readFile(path('made/file'), 'utf8'), 'second');
+    assert.deepEqual(await readdir(place.drafts), []);
+  });
+
   it('reads only what is not as it was known', async () => {
     await writeFile(path('known'), 'now');
     const { mtimeMs, size } = await stat(path('known'));

@@ -30,6 +30,11 @@ export class FileThread {
     return this.#ask({ kind: 'create', files, since }) as Promise<Created>;
   }
 
+  /** Puts a file in its place in the shared folder, whatever is there; it lasts when it is answered. Throws when the system refuses. */
+  replace(path: string, text: string): Promise<{ mtimeMs: number; size: number }> {
+    return this.#ask({ kind: 'replace', path, text }) as Promise<{ mtimeMs: number; size: number }>;
+  }
+
   /** Reads the files that are not as they were known. */
   look(files: KnownFile[]): Promise<Looked[]> {
     return this.#ask({ kind: 'look', folder: this.#place.folder, files }) as Promise<Looked[]>;

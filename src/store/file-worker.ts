@@ -1,7 +1,7 @@
 import { readFileSync, statSync, type Stats } from 'node:fs';
 import { join } from 'node:path';
 import { parentPort, workerData } from 'node:worker_threads';
-import type { Created, FileAnswer, FileAsk, KnownFile, Looked, NewFile, SharedPlace } from './file-messages.ts';
+import type { FileAnswer, FileAsk, KnownFile, Looked, SharedPlace } from './file-messages.ts';
 import { refusalOf } from './new-files.ts';
 import { SharedFolder } from './shared-folder.ts';
 
@@ -19,12 +19,8 @@ port.on('message', async (ask: FileAsk) => {
 
 function answer(ask: FileAsk): unknown {
   if (ask.kind === 'look') return ask.files.map((file) => look(ask.folder, file));
-  return create(ask.files, ask.since);
-}
-
-function create(files: readonly NewFile[], since: number): Promise<Created> {
   shared ??= new SharedFolder(workerData as SharedPlace);
-  return shared.create(files, since);
+  return ask.kind === 'create' ? shared.create(ask.files, ask.since) : shared.replace(ask.path, ask.text);
 }
 
 function look(folder: string, known: KnownFile): Looked {

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { closeSync, fstatSync, fsync, fsyncSync, linkSync, openSync, unlinkSync, writeSync } from 'node:fs';
+import { closeSync, fstatSync, fsync, fsyncSync, linkSync, openSync, renameSync, unlinkSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 
@@ -52,6 +52,16 @@ export function placeDraft({ temp, mtimeMs, size }: Draft, path: string): Placed
     return { mtimeMs, size };
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === 'EEXIST' ? false : refusalOf(error);
+  }
+}
+
+/** Puts a draft in its place, whatever is there; throws when the system refuses. */
+export function moveDraft({ temp }: Draft, path: string): void {
+  try {
+    renameSync(temp, path);
+  } catch (error) {
+    discardDraft(temp);
+    throw error;
   }
 }
 

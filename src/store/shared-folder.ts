@@ -1,8 +1,19 @@
+import { mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
 import type { Created, NewFile, SharedPlace } from './file-messages.ts';
 import { ProcessLock, whileBusy } from './lock.ts';
-import { discardDraft, draftFiles, placeDraft, syncFolders, type Draft, type Placed, type Refusal } from './new-files.ts';
+import {
+  discardDraft,
+  draftFiles,
+  errorOf,
+  moveDraft,
+  placeDraft,
+  syncFolders,
+  type Draft,
+  type Placed,
+  type Refusal,
+} from './new-files.ts';
 
 /** The table in which processes tell each other, before anything moves, which paths they change. */
 export const changeSteps = [
@@ -56,6 +67,18 @@ export class SharedFolder {
     await syncFolders([...folders].map((folder) => join(this.#place.folder, folder)));
     const outcomes = files.map((file, at) => placed.get(file) ?? (drafts[at] as Refusal));
     return { isStale: false, upTo: told.upTo, hasOthers: told.hasOthers, outcomes };
+  }
+
+  /** Writes a file of a folder of ours, which is made when it is missing; for whoever holds the lock and told of it. */
+  async replace(path: string, text: string): Promise<{ mtimeMs: number; size: number }> {
+    const target = join(this.#place.folder, path);
+    makeIfMissing(dirname(target));
+    const [draft] = await draftFiles(this.#place.drafts, [text]);
+    if (!isDraft(draft)) throw errorOf(draft!);
+    moveDraft(draft, target);
+    // The folder may be new, too.
+    await syncFolders([dirname(target), this.#place.folder]);
+    return { mtimeMs: draft.mtimeMs, size: draft.size };
   }
 
   #placeAll(ready: readonly Drafted[], since: number): Told {
@@ -131,3 +154,11 @@ export class SharedFolder {
 const isDraft = (each: Draft | Refusal | undefined): each is Draft => each !== undefined && 'temp' in each;
 
 const isPlaced = (each: Placed | Refusal | undefined): boolean => typeof each === 'object' && 'size' in each;
+
+function makeIfMissing(folder: string): void {
+  try {
+    mkdirSync(folder, { mode: 0o700 });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  }
+}

@@ -112,7 +112,8 @@ function parseNet(text: string): ParsedEntry | undefined {
 /** Accepts `[::1]` and zone ids; an IPv4 address in IPv6 clothes is the IPv4 address. Four plain parts only, as URLs have them. */
 function parseAddress(text: string): Address | undefined {
   const inner = text.startsWith('[') && text.endsWith(']') ? text.slice(1, -1) : text;
-  if (ipaddr.IPv4.isValidFourPartDecimal(inner)) return ipaddr.IPv4.parse(inner);
+  // Only what looks like one is handed over: to refuse a name, which most are, costs the library an error each time.
+  if (/^[\d.]+$/.test(inner) && ipaddr.IPv4.isValidFourPartDecimal(inner)) return ipaddr.IPv4.parse(inner);
   if (!inner.includes(':') || !ipaddr.IPv6.isValid(inner)) return undefined;
   const address = ipaddr.IPv6.parse(inner);
   return address.isIPv4MappedAddress() ? address.toIPv4Address() : address;

@@ -107,12 +107,12 @@ async function store(
   conflict: string,
   hosts: string[],
 ): Promise<Stored> {
-  const [{ zipBundles }, { newUuid }] = await Promise.all([
+  const [{ zipToSend }, { newUuid }] = await Promise.all([
     import('../../../gate/index.ts'),
     import('../../../schema/index.ts'),
   ]);
   const there = (await listBundles(server)).find((each) => each.slug === bundle.slug);
-  const bytes = await zipBundles([{ bundle: { isEnabled: true, ...bundle, id: there?.id ?? newUuid() }, tools }]);
+  const bytes = await zipToSend([{ bundle: { isEnabled: true, ...bundle, id: there?.id ?? newUuid() }, tools }]);
   try {
     return await server.json<Stored>('POST', `/tools/import?conflict=${conflict}`, {
       bytes,
