@@ -1,4 +1,4 @@
-import { withGiven, type CertainCall, type MadeCall } from './made-call.ts';
+import { withGiven, type CertainCall } from './made-call.ts';
 import type { ProgramShape } from './program-shape.ts';
 import type { LogicalLine, Token } from './python-tokens.ts';
 import { toJson } from './values.ts';
@@ -50,7 +50,7 @@ function isQuiet({ tokens }: LogicalLine): boolean {
   return !compoundWords.has(tokens[0]!.text) && !tokens.some((token) => token.text === '(' || token.inner);
 }
 
-function readCall({ tokens }: LogicalLine): MadeCall | undefined {
+function readCall({ tokens }: LogicalLine): CertainCall | undefined {
   const isAssigned = tokens[0]?.kind === 'name' && tokens[1]?.text === '=';
   const reader = new Reader(tokens, isAssigned ? 2 : 0);
   const pack = reader.take('name');
@@ -69,7 +69,8 @@ function readCall({ tokens }: LogicalLine): MadeCall | undefined {
       if (!reader.skip(',') && !reader.sees(')')) return undefined;
     }
     if (!reader.isAtEnd) return undefined;
-    return { pack, name, args: toJson(args, mostTextLength), kwargs: toJson(keywords, mostTextLength) };
+    const [start, end] = [tokens[isAssigned ? 2 : 0]!.start, tokens.at(-1)!.end];
+    return { pack, name, args: toJson(args, mostTextLength), kwargs: toJson(keywords, mostTextLength), start, end };
   } catch (error) {
     if (error instanceof NoLiteral) return undefined;
     throw error;

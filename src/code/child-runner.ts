@@ -43,15 +43,8 @@ export function programRunner(native: Native): (message: ToChild, tail: Buffer) 
     printedTooMuch = false;
     try {
       let state = settleNames(message.op === 'start' ? start(message) : resume(message, tail), message);
-      if (message.op === 'start') {
-        for (const call of message.known ?? []) {
-          if (!(state instanceof native.MontySnapshot) || state.functionName !== call.name) break;
-          state = settleNames(answered(state, call), message);
-        }
-        return report(state, message.inlineBytes);
-      }
       let taken = 0;
-      for (const call of message.ahead ?? []) {
+      for (const call of (message.op === 'resume' && message.ahead) || []) {
         if (!(state instanceof native.MontySnapshot) || !isSameCall(asked(state), call)) break;
         state = settleNames(answered(state, call), message);
         taken++;
@@ -142,7 +135,7 @@ export function programRunner(native: Native): (message: ToChild, tail: Buffer) 
     const json = toPythonJson(value, maxValueBytes, () => complete.repr());
     // A string is answered as it is: quotes and escapes of its JSON do not count.
     const answer = typeof value === 'string' ? value : json;
-    if (answer.length <= inlineBytes && Buffer.byteLength(answer) <= inlineBytes)
+    if (answer.length * 3 <= inlineBytes || Buffer.byteLength(answer) <= inlineBytes)
       return { head: { op: 'done', out, isNothing: false, json } };
     // Written again instead of parsed: JavaScript would round long integers.
     const text = typeof value === 'string' ? value : toJson(value, maxIndentedBytes, undefined, '  ');

@@ -24,7 +24,7 @@ function answerNext(): number {
   while (waiting.length === 0) {
     const count = readSync(channel, buffer, 0, buffer.length, null);
     if (count === 0) process.exit(0);
-    waiting = reader.push(Buffer.from(buffer.subarray(0, count)));
+    waiting = reader.push(buffer.subarray(0, count));
   }
   const { head, tail } = waiting.shift()!;
   const answer = runner(head, tail);

@@ -5,7 +5,7 @@ const mostLength = 16 * 1024;
 const mostLengthInAll = 128 * 1024;
 
 /**
- * Programs that were parsed before, by their text; the ones used last stay. They hold nothing but what the text says:
+ * Programs that were parsed before, by their text and the names of their inputs; the ones used last stay. They hold nothing but what the text says:
  * every run of one starts with empty variables.
  */
 export class CompiledPrograms {
@@ -19,15 +19,16 @@ export class CompiledPrograms {
 
   /** The program, or the exception that says what is wrong with its text. */
   compile(code: string, inputs: readonly string[]): unknown {
-    if (inputs.length > 0 || code.length > mostLength) return this.#parse(code, inputs);
-    const found = this.#kept.get(code);
+    // No program holds the character that separates them.
+    const key = inputs.length === 0 ? code : `${inputs.join('\0')}\0\0${code}`;
+    const found = this.#kept.get(key);
     if (found !== undefined) {
-      this.#kept.delete(code);
-      this.#kept.set(code, found);
+      this.#kept.delete(key);
+      this.#kept.set(key, found);
       return found;
     }
     const parsed = this.#parse(code, inputs);
-    if (!(parsed instanceof this.#native.MontyException)) this.#keep(code, parsed);
+    if (key.length <= mostLength && !(parsed instanceof this.#native.MontyException)) this.#keep(key, parsed);
     return parsed;
   }
 
@@ -38,9 +39,9 @@ export class CompiledPrograms {
     });
   }
 
-  #keep(code: string, parsed: unknown): void {
-    this.#kept.set(code, parsed);
-    this.#length += code.length;
+  #keep(key: string, parsed: unknown): void {
+    this.#kept.set(key, parsed);
+    this.#length += key.length;
     for (const oldest of this.#kept.keys()) {
       if (this.#kept.size <= mostPrograms && this.#length <= mostLengthInAll) break;
       this.#kept.delete(oldest);

@@ -24,26 +24,32 @@ export class FrameReader<T> {
   #have = 0;
   #need = headerBytes;
 
-  /** Answers the frames that are complete now. `piece` is kept until its frame is whole. */
+  /** Answers the frames that are complete now. Their tails lie in `piece`; what is not complete is copied out of it. */
   push(piece: Buffer): Frame<T>[] {
-    this.#pieces.push(piece);
-    this.#have += piece.length;
+    let all = piece;
+    if (this.#have > 0) {
+      this.#pieces.push(Buffer.from(piece));
+      this.#have += piece.length;
+      if (this.#have < this.#need) return [];
+      all = Buffer.concat(this.#pieces);
+      this.#pieces = [];
+    }
     const frames: Frame<T>[] = [];
-    while (this.#have >= this.#need) {
-      const all = this.#pieces.length === 1 ? this.#pieces[0]! : Buffer.concat(this.#pieces);
-      this.#pieces = [all];
-      const headBytes = all.readUInt32LE(0);
-      const end = headerBytes + headBytes + all.readUInt32LE(4);
+    let at = 0;
+    this.#need = headerBytes;
+    while (all.length - at >= headerBytes) {
+      const tailAt = at + headerBytes + all.readUInt32LE(at);
+      const end = tailAt + all.readUInt32LE(at + 4);
       if (all.length < end) {
-        this.#need = end;
+        this.#need = end - at;
         break;
       }
-      const head = JSON.parse(all.toString('utf8', headerBytes, headerBytes + headBytes)) as T;
-      frames.push({ head, tail: all.subarray(headerBytes + headBytes, end) });
-      this.#pieces = [all.subarray(end)];
-      this.#have = all.length - end;
-      this.#need = headerBytes;
+      const head = JSON.parse(all.toString('utf8', at + headerBytes, tailAt)) as T;
+      frames.push({ head, tail: end === tailAt ? none : all.subarray(tailAt, end) });
+      at = end;
     }
+    this.#have = all.length - at;
+    if (this.#have > 0) this.#pieces = [Buffer.from(all.subarray(at))];
     return frames;
   }
 }

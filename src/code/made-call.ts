@@ -18,18 +18,21 @@ export interface Given {
 
 /** A call that is made whenever its program runs. */
 export interface CertainCall extends MadeCall {
+  /** Where it stands in the program. */
+  start: number;
+  end: number;
   /** What it is given, where that is nothing that anyone could change. */
   given?: Given;
 }
 
-export function givenTo(call: CertainCall): Given {
+export function givenTo(call: MadeCall & Pick<CertainCall, 'given'>): Given {
   if (call.given) return call.given;
   const keywords = Object.entries(JSON.parse(call.kwargs) as Record<string, unknown>);
   return { args: JSON.parse(call.args) as unknown[], keywords };
 }
 
 /** The same call with what it is given beside it, if that is plain numbers, texts and the like. */
-export function withGiven(call: MadeCall): CertainCall {
+export function withGiven(call: CertainCall): CertainCall {
   const given = givenTo(call);
   const values = [...given.args, ...given.keywords.map(([, value]) => value)];
   return values.some((value) => typeof value === 'object' && value !== null) ? call : { ...call, given };

@@ -1,4 +1,5 @@
 import { certainCalls, type CertainCalls } from './certain-calls.ts';
+import type { CertainCall } from './made-call.ts';
 import { programShape, type ProgramShape } from './program-shape.ts';
 import { nothing, type TraceFrame } from './protocol.ts';
 import { expandSnippets, type Snippets } from './snippets.ts';
@@ -15,6 +16,8 @@ export interface Prepared {
   certain: CertainCalls;
   /** True once it was seen to make exactly these calls: nothing but its text decides on them, so it always will. */
   isProven: boolean;
+  /** The code with its first `count` certain calls replaced by inputs of the names that `knownName` gives, on the same lines. */
+  withKnown(count: number): string;
   /** Lines of the interpreter as lines of `source`. */
   ownLines(frames: readonly TraceFrame[]): TraceFrame[];
 }
@@ -22,6 +25,11 @@ export interface Prepared {
 const maxKept = 256;
 const maxKeptLength = 32 * 1024;
 const kept = new Map<string, Prepared>();
+
+const knownPrefix = '__known_';
+
+/** The name of the input that stands for the answer of a call. */
+export const knownName = (index: number): string => `${knownPrefix}${index}__`;
 
 /** Makes a program ready. Throws SnippetError; everything else is the interpreter's to refuse. */
 export function prepare(text: string, snippets: Snippets): Prepared {
@@ -34,12 +42,20 @@ export function prepare(text: string, snippets: Snippets): Prepared {
   const front = shape.forwardNames.length > 0 ? `${shape.forwardNames.join(' = ')} = None\n` : '';
   const end = shape.endsInExpression ? '' : `\n'${nothing}'`;
   const lastLine = expanded.code.split('\n').length;
+  const certain = certainCalls(shape);
+  if (expanded.code.includes(knownPrefix)) certain.isAtOnce = false;
+  let known: { count: number; code: string } | undefined;
   const prepared: Prepared = {
     source,
     code: front + expanded.code + end,
     shape,
-    certain: certainCalls(shape),
+    certain,
     isProven: false,
+    withKnown(count) {
+      if (known?.count !== count)
+        known = { count, code: front + replaceCalls(expanded.code, certain.calls.slice(0, count)) + end };
+      return known.code;
+    },
     ownLines: (frames) =>
       frames.map((frame) => {
         const line = Math.min(lastLine, Math.max(1, frame.line - (front === '' ? 0 : 1)));
@@ -51,4 +67,15 @@ export function prepare(text: string, snippets: Snippets): Prepared {
     kept.set(text, prepared);
   }
   return prepared;
+}
+
+function replaceCalls(code: string, calls: readonly CertainCall[]): string {
+  let text = '';
+  let at = 0;
+  for (const [i, { start, end }] of calls.entries()) {
+    // Whatever spans lines keeps its number of lines, so that those below keep theirs.
+    text += `${code.slice(at, start)}(${knownName(i)}${code.slice(start, end).replace(/[^\n]+/g, '')})`;
+    at = end;
+  }
+  return text + code.slice(at);
 }

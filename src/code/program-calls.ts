@@ -9,6 +9,9 @@ const parallelAtOnce = 16;
 /** Answers that are fetched before the program has taken in the first of them. */
 const mostAheadLength = 1024 * 1024;
 
+/** Answers that a program keeps from its start to its end. */
+const mostKnownLength = 64 * 1024;
+
 /** Ends the program itself: no `except` in it can catch this. */
 export class ProgramEnd extends Error {
   readonly type: string;
@@ -31,9 +34,11 @@ const ended = new Error('the program has ended');
 export class ProgramCalls {
   readonly #world: World;
   readonly #most: number;
-  #made = 0;
+  #count = 0;
   #open = 0;
   #stop: AbortController | undefined;
+  /** Calls that were made before the program came to them. */
+  #made: AheadCall[] = [];
   /** Why the program must end now; undefined as long as it need not. */
   ending: { reason: unknown } | undefined;
 
@@ -71,16 +76,33 @@ export class ProgramCalls {
     });
   }
 
-  /** True for a call that changes nothing. */
-  async isReadOnly({ pack, name }: MadeCall): Promise<boolean> {
-    return this.#isReadOnly(await resolveFunction(this.#world, pack, name));
+  /**
+   * Makes the calls that a program begins with before it starts. Answers the values that can be handed to it at once, as
+   * JSON; what is too long for that, or failed, waits until the program asks.
+   */
+  async makeFirst(certain: readonly CertainCall[]): Promise<string[]> {
+    const first = certain[0]!;
+    if (!(await this.#isReadOnly(await resolveFunction(this.#world, first.pack, first.name)))) return [];
+    const { answer, ahead } = await this.orEnded(this.answers(first, certain));
+    const made = [{ ...withoutPlace(first), ...answer }, ...ahead];
+    let length = 0;
+    const values: string[] = [];
+    for (const { value } of made) {
+      if (value === undefined || (length += value.length) > mostKnownLength) break;
+      values.push(value);
+    }
+    this.#made = made.slice(values.length);
+    return values;
   }
 
   /**
    * The answer of the call that the program waits for; after it, as long as nothing fails and nothing is changed, those
    * of the calls that follow for certain, which spares a way to the child and back for each.
    */
-  async answers(asked: CertainCall, certain: readonly CertainCall[]): Promise<Answers> {
+  async answers(asked: MadeCall, certain: readonly CertainCall[]): Promise<Answers> {
+    const [made, ...ahead] = this.#made.splice(0);
+    if (made && isSameCall(asked, made))
+      return { answer: made.error ? { error: made.error } : { value: made.value! }, ahead };
     const { args, keywords } = givenTo(asked);
     if (asked.pack === undefined && asked.name === 'parallel')
       return { answer: await this.#parallel(args, keywords), ahead: [] };
@@ -99,7 +121,7 @@ export class ProgramCalls {
       const given = givenTo(call);
       last = answerFields(await this.#call(resolved, given.args, given.keywords));
       length += last.value?.length ?? 0;
-      answers.ahead.push({ pack: call.pack!, name: call.name, args: call.args, kwargs: call.kwargs, ...last });
+      answers.ahead.push({ ...withoutPlace(call), ...last });
       before = call;
     }
     return answers;
@@ -113,12 +135,12 @@ export class ProgramCalls {
     if ('error' in resolved) return resolved;
     const bound = bindArguments(resolved.info, args, keywords);
     if ('problem' in bound) return { error: { type: 'TypeError', message: bound.problem } };
-    if (this.#made >= this.#most)
+    if (this.#count >= this.#most)
       throw new ProgramEnd(
         'RuntimeError',
         `the program made more than ${this.#most} calls. Fetch more per call, or split the work`,
       );
-    this.#made++;
+    this.#count++;
     this.#open++;
     try {
       return await this.#world.call(resolved.target, bound.args, this.signal);
@@ -152,6 +174,8 @@ export class ProgramCalls {
     return { value: `[${texts.join(',')}]` };
   }
 }
+
+const withoutPlace = ({ pack, name, args, kwargs }: CertainCall): MadeCall => ({ pack: pack!, name, args, kwargs });
 
 export const jsonText = (value: unknown): string => JSON.stringify(value) ?? 'null';
 

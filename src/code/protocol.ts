@@ -12,8 +12,6 @@ export type ToChild =
       limits: Limits;
       maxPrintBytes: number;
       inlineBytes: number;
-      /** Answers of the calls that it is proven to begin with: where it makes them, it goes on without asking. */
-      known?: readonly KnownCall[];
     }
   /** Goes on with the program that waits in this child, or with the snapshot in the tail. */
   | {
@@ -39,11 +37,6 @@ export interface AnswerFields {
 
 /** A call that was made before the program asked for it, with its answer. */
 export interface AheadCall extends MadeCall, AnswerFields {}
-
-/** The same, of a program whose calls need not be compared any more. */
-export interface KnownCall extends AnswerFields {
-  name: string;
-}
 
 /** What the child answers; `out` is what was printed since the last message, `taken` how many answers ahead were used. */
 export type FromChild =

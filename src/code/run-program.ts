@@ -5,10 +5,10 @@ import { explain } from './explain.ts';
 import type { Frame } from './frames.ts';
 import { begun, over, type Lingering } from './linger.ts';
 import { isSameCall, type CertainCall } from './made-call.ts';
-import type { Prepared } from './prepare.ts';
+import { knownName, type Prepared } from './prepare.ts';
 import { jsonText, ProgramCalls, ProgramEnd, type Answers } from './program-calls.ts';
 import { programError } from './program-error.ts';
-import type { FromChild, KnownCall, ToChild } from './protocol.ts';
+import type { FromChild, ToChild } from './protocol.ts';
 
 const maxPrintBytes = 4 * 1024 * 1024;
 /** A call that is answered within this time is worth keeping the child for: a snapshot costs more. */
@@ -112,7 +112,8 @@ class RunningProgram implements Lingering {
 
   async run(prepared: Prepared): Promise<Frame<Final>> {
     let certain = this.#certain(prepared);
-    let message: ToChild = this.#start(prepared.code, await this.#known(prepared, certain));
+    const isKnown = prepared.isProven && prepared.certain.isAtOnce && certain.length > 0;
+    let message: ToChild = this.#start(prepared, isKnown ? await this.#calls.makeFirst(certain) : []);
     let snapshot: Buffer | undefined;
     let ahead = 0;
     for (;;) {
@@ -137,17 +138,17 @@ class RunningProgram implements Lingering {
     }
   }
 
-  #start(code: string, known: readonly KnownCall[]): ToChild {
+  /** `known` are the answers of its first calls. */
+  #start(prepared: Prepared, known: readonly string[]): ToChild {
     const { timeoutMs, maxMemoryMb, maxRecursion = 200 } = this.#limits;
-    const { inputs } = this.#request;
+    const given = Object.entries(this.#request.inputs ?? {}).map(([name, value]) => [name, jsonText(value)] as const);
+    const inputs = [...given, ...known.map((value, i) => [knownName(i), value] as const)];
     return {
       op: 'start',
-      code,
+      code: known.length > 0 ? prepared.withKnown(known.length) : prepared.code,
       packs: this.#names.packs,
       bare: this.#names.bare,
-      ...(inputs && {
-        inputs: Object.fromEntries(Object.entries(inputs).map(([name, value]) => [name, jsonText(value)])),
-      }),
+      ...(inputs.length > 0 && { inputs: Object.fromEntries(inputs) }),
       limits: {
         // Our own watch decides on time; the interpreter's clock, which it reads at every step, is for when nobody watches.
         ...(childrenDieWithUs ? {} : { maxDurationSecs: timeoutMs / 1000 + 10 }),
@@ -156,7 +157,6 @@ class RunningProgram implements Lingering {
       },
       maxPrintBytes,
       inlineBytes: this.#inlineBytes(),
-      ...(known.length > 0 && { known }),
     };
   }
 
@@ -179,14 +179,6 @@ class RunningProgram implements Lingering {
   #certain({ certain }: Prepared): readonly CertainCall[] {
     const { inputs } = this.#request;
     return inputs && certain.calls.some(({ pack }) => Object.hasOwn(inputs, pack!)) ? [] : certain.calls;
-  }
-
-  /** The calls that the program is known to begin with, with their answers; made before it holds a child. */
-  async #known({ certain, isProven }: Prepared, calls: readonly CertainCall[]): Promise<KnownCall[]> {
-    const [first] = calls;
-    if (!first || !certain.isAtOnce || !isProven || !(await this.#calls.isReadOnly(first))) return [];
-    const { answer, ahead } = await this.#calls.orEnded(this.#calls.answers(first, calls));
-    return [{ name: first.name, ...answer }, ...ahead.map(({ name, value, error }) => ({ name, value, error }))];
   }
 
   #wait(): Promise<Child> {

@@ -64,7 +64,8 @@ export function toPythonJson(value: unknown, maxBytes: number, debugText: () => 
   // JSON has no word for these; as the whole answer they must not look like None.
   if (typeof value === 'number' && !Number.isFinite(value)) return JSON.stringify(String(value).replace('Infinity', 'inf').replace('NaN', 'nan'));
   const json = toJson(value, maxBytes);
-  if (json.length > maxDescribed || !/\d/.test(json)) return json;
+  if (typeof value === 'string' || json.length > maxDescribed || !/\d/.test(json)) return json;
+  if (typeof value === 'number') return /\bFloat\(/.test(debugText()) ? toJson(value, maxBytes, () => true) : json;
   const kinds = [...debugText().matchAll(/"(?:\\.|[^"\\])*"|\b(Float|Int|LongInt|BigInt)\(/g)].flatMap(
     ([, kind]) => kind ?? [],
   );
