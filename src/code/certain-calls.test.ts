@@ -76,6 +76,9 @@ test('calls made ahead are the calls that the program makes, in its order, with 
     'i = p.f(\n    x="two",\n    y=3,\n)',
     'i["x"]',
     'def later():\n    return a',
+    'j = parallel([("p.f", {"x": str(n)}) for n in range(3)])',
+    'k = parallel([("p.f", ["bad"]), "p.f", ("q.f", {})])',
+    'l = [p.f(x=n) for n in {3, 1, 2}]',
     'c = p.f(x="slow")',
     'd = p.f(x="bad")',
     'e = p.f(x="end")',
@@ -96,8 +99,8 @@ test('calls made ahead are the calls that the program makes, in its order, with 
     fc.asyncProperty(fc.array(line, { minLength: 2, maxLength: 9 }), async (lines) => {
       const code = lines.join('\n');
       const plain = await calls(code, false);
-      // The second time the text is known, and the first call is made while the program is on its way to it.
-      for (let time = 0; time < 2; time++) assert.deepEqual(await calls(code, true), plain);
+      // From the second time on the text is known, and what it begins with is called before it starts.
+      for (let time = 0; time < 4; time++) assert.deepEqual(await calls(code, true), plain);
     }),
     { numRuns: 150 },
   );
@@ -133,6 +136,10 @@ test('what is known of a text is nothing about who runs it', async () => {
     assert.equal(await as('ann', text), '[["ann","1"],["ann",2]]');
     assert.equal(await as('bob', text), '[["bob","1"],["bob",2]]');
     assert.equal(await as('ann', code), '["ann",null]');
+    const both = 'parallel([("p.f", {"x": n}) for n in [1, 2]])';
+    assert.equal(await as('kim', both), '[["kim",1],["kim",2]]');
+    assert.equal(await as('lou', both), '[["lou",1],["lou",2]]');
+    assert.match(await as('eve', both, { pack: () => undefined, packNames: () => [] }), /there is no pack 'p'/);
     assert.match(await as('eve', text, { pack: () => undefined }), /there is no pack 'p'/);
     assert.match(
       await as('joe', text, { call: () => Promise.resolve({ error: { type: 'ValueError', message: 'no' } }) }),

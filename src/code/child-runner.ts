@@ -44,7 +44,7 @@ export function programRunner(native: Native): (message: ToChild, tail: Buffer) 
     try {
       let state = settleNames(message.op === 'start' ? start(message) : resume(message, tail), message);
       let taken = 0;
-      for (const call of (message.op === 'resume' && message.ahead) || []) {
+      for (const call of message.ahead ?? []) {
         if (!(state instanceof native.MontySnapshot) || !isSameCall(asked(state), call)) break;
         state = settleNames(answered(state, call), message);
         taken++;

@@ -1,4 +1,5 @@
 import { certainCalls, type CertainCalls } from './certain-calls.ts';
+import { FirstCall } from './first-call.ts';
 import type { CertainCall } from './made-call.ts';
 import { programShape, type ProgramShape } from './program-shape.ts';
 import { nothing, type TraceFrame } from './protocol.ts';
@@ -16,6 +17,8 @@ export interface Prepared {
   certain: CertainCalls;
   /** True once it was seen to make exactly these calls: nothing but its text decides on them, so it always will. */
   isProven: boolean;
+  /** What it calls first where its text alone does not show it. */
+  firstCall: FirstCall;
   /** The code with its first `count` certain calls replaced by inputs of the names that `knownName` gives, on the same lines. */
   withKnown(count: number): string;
   /** Lines of the interpreter as lines of `source`. */
@@ -51,6 +54,7 @@ export function prepare(text: string, snippets: Snippets): Prepared {
     shape,
     certain,
     isProven: false,
+    firstCall: new FirstCall(),
     withKnown(count) {
       if (known?.count !== count)
         known = { count, code: front + replaceCalls(expanded.code, certain.calls.slice(0, count)) + end };

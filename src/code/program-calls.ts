@@ -95,6 +95,24 @@ export class ProgramCalls {
     return values;
   }
 
+  /** Makes the call that a program is expected to begin with before it starts, and those that follow for certain. */
+  async makeExpected(call: MadeCall, certain: readonly CertainCall[]): Promise<AheadCall[]> {
+    if (!(await this.#changesNothing(call))) return [];
+    const { answer, ahead } = await this.orEnded(this.answers(call, certain));
+    return [{ ...call, ...answer }, ...ahead];
+  }
+
+  async #changesNothing(call: MadeCall): Promise<boolean> {
+    if (!isParallel(call)) return this.#isReadOnly(await resolveFunction(this.#world, call.pack, call.name));
+    const { args, keywords } = givenTo(call);
+    const items = parallelItems(args, keywords);
+    if ('problem' in items) return false;
+    const names = new Set(items.calls.map((item) => ('problem' in item ? undefined : item.name)));
+    for (const name of names)
+      if (name === undefined || !(await this.#isReadOnly(await resolveWritten(this.#world, name)))) return false;
+    return true;
+  }
+
   /**
    * The answer of the call that the program waits for; after it, as long as nothing fails and nothing is changed, those
    * of the calls that follow for certain, which spares a way to the child and back for each.
@@ -104,8 +122,7 @@ export class ProgramCalls {
     if (made && isSameCall(asked, made))
       return { answer: made.error ? { error: made.error } : { value: made.value! }, ahead };
     const { args, keywords } = givenTo(asked);
-    if (asked.pack === undefined && asked.name === 'parallel')
-      return { answer: await this.#parallel(args, keywords), ahead: [] };
+    if (isParallel(asked)) return { answer: await this.#parallel(args, keywords), ahead: [] };
     let resolved = await resolveFunction(this.#world, asked.pack, asked.name);
     let last = answerFields(await this.#call(resolved, args, keywords));
     const answers: Answers = { answer: last, ahead: [] };
@@ -174,6 +191,8 @@ export class ProgramCalls {
     return { value: `[${texts.join(',')}]` };
   }
 }
+
+const isParallel = ({ pack, name }: MadeCall): boolean => pack === undefined && name === 'parallel';
 
 const withoutPlace = ({ pack, name, args, kwargs }: CertainCall): MadeCall => ({ pack: pack!, name, args, kwargs });
 

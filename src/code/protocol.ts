@@ -12,6 +12,8 @@ export type ToChild =
       limits: Limits;
       maxPrintBytes: number;
       inlineBytes: number;
+      /** As in `resume`, for the calls that it is expected to begin with. */
+      ahead?: readonly AheadCall[];
     }
   /** Goes on with the program that waits in this child, or with the snapshot in the tail. */
   | {

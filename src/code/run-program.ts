@@ -77,6 +77,8 @@ export function endOf(error: unknown, limits: EngineLimits): { type: string; mes
 }
 
 type Final = Extract<FromChild, { op: 'done' | 'failed' }>;
+type Said = Extract<FromChild, { out: string }>;
+type Segment = Extract<ToChild, { op: 'start' | 'resume' }>;
 
 class RunningProgram implements Lingering {
   readonly #pool: ChildPool;
@@ -112,10 +114,8 @@ class RunningProgram implements Lingering {
 
   async run(prepared: Prepared): Promise<Frame<Final>> {
     let certain = this.#certain(prepared);
-    const isKnown = prepared.isProven && prepared.certain.isAtOnce && certain.length > 0;
-    let message: ToChild = this.#start(prepared, isKnown ? await this.#calls.makeFirst(certain) : []);
+    let message: Segment = await this.#first(prepared, certain);
     let snapshot: Buffer | undefined;
-    let ahead = 0;
     for (;;) {
       const child = (this.#child ??= this.#pool.take(this.#request.owner) ?? (await this.#wait()));
       if (!child.isReady) await child.ready;
@@ -123,9 +123,8 @@ class RunningProgram implements Lingering {
       snapshot = undefined;
       if (head.op === 'parked' || head.op === 'ready') throw new Error('the child answered something else');
       this.#print(head.out);
-      if (ahead > 0 && head.taken === ahead && ahead === prepared.certain.calls.length - 1) prepared.isProven = true;
+      this.#learn(prepared, message, head);
       if (head.op !== 'call') return { head, tail };
-      if (certain.length === 1 && isSameCall(head, certain[0]!)) prepared.isProven = true;
       const answering = this.#calls.answers(head, certain);
       certain = [];
       let answers = await soon(answering, this.#pool.hasWaiting ? 0 : quickMs);
@@ -133,13 +132,40 @@ class RunningProgram implements Lingering {
         snapshot = await this.#park(child);
         answers = await this.#calls.orEnded(answering);
       }
-      ahead = answers.ahead.length;
       message = this.#resume(answers);
     }
   }
 
+  /** The start of a program. Calls that it is known to begin with are made before it holds a child. */
+  async #first(prepared: Prepared, certain: readonly CertainCall[]): Promise<Segment> {
+    if (prepared.isProven && prepared.certain.isAtOnce && certain.length > 0)
+      return this.#start(prepared, await this.#calls.makeFirst(certain));
+    const expected = this.#request.inputs ? undefined : prepared.firstCall.expected(this.#meaning);
+    const ahead = expected ? await this.#calls.makeExpected(expected, certain) : [];
+    return { ...this.#start(prepared, []), ...(ahead.length > 0 && { ahead }) };
+  }
+
+  /** Remembers what a program called that nothing but its text can have led to. */
+  #learn(prepared: Prepared, message: Segment, head: Said): void {
+    const { calls } = prepared.certain;
+    const ahead = message.ahead?.length ?? 0;
+    if (message.op === 'resume') {
+      if (ahead > 0 && ahead === calls.length - 1 && head.taken === ahead) prepared.isProven = true;
+    } else if (ahead > 0) {
+      if (head.taken === undefined) prepared.firstCall.missed();
+    } else if (head.op === 'call' && !message.inputs && head.out === '' && this.#ownMs < quickMs) {
+      if (calls.length === 1 && isSameCall(head, calls[0]!)) prepared.isProven = true;
+      else prepared.firstCall.seen(head, this.#meaning);
+    }
+  }
+
+  /** Which names of the program mean what. */
+  get #meaning(): string {
+    return `${this.#names.packs.join()};${this.#names.bare.join()}`;
+  }
+
   /** `known` are the answers of its first calls. */
-  #start(prepared: Prepared, known: readonly string[]): ToChild {
+  #start(prepared: Prepared, known: readonly string[]): Extract<Segment, { op: 'start' }> {
     const { timeoutMs, maxMemoryMb, maxRecursion = 200 } = this.#limits;
     const given = Object.entries(this.#request.inputs ?? {}).map(([name, value]) => [name, jsonText(value)] as const);
     const inputs = [...given, ...known.map((value, i) => [knownName(i), value] as const)];
@@ -160,7 +186,7 @@ class RunningProgram implements Lingering {
     };
   }
 
-  #resume({ answer, ahead }: Answers): Extract<ToChild, { op: 'resume' }> {
+  #resume({ answer, ahead }: Answers): Segment {
     return {
       op: 'resume',
       packs: this.#names.packs,

@@ -1,0 +1,33 @@
+import { isSameCall, type MadeCall } from './made-call.ts';
+
+/** Often enough to believe that it is no accident. */
+const enoughTimes = 2;
+const mostLength = 64 * 1024;
+
+/**
+ * Which call a program's text has led to first. Until then nothing has come in from outside: with the same text and the same
+ * meaning of its names it is the same call again, whoever runs it.
+ */
+export class FirstCall {
+  #call: MadeCall | undefined;
+  #names = '';
+  #times = 0;
+  #isReliable = true;
+
+  /** The call to expect; undefined as long as it is not certain. */
+  expected(names: string): MadeCall | undefined {
+    return this.#isReliable && this.#times >= enoughTimes && names === this.#names ? this.#call : undefined;
+  }
+
+  seen({ pack, name, args, kwargs }: MadeCall, names: string): void {
+    if (!this.#isReliable || args.length + kwargs.length > mostLength) return;
+    const call: MadeCall = { ...(pack !== undefined && { pack }), name, args, kwargs };
+    if (this.#call && names === this.#names && isSameCall(call, this.#call)) this.#times++;
+    else [this.#call, this.#names, this.#times] = [call, names, 1];
+  }
+
+  /** It did not come although it was expected: this text is not to be relied on. */
+  missed(): void {
+    this.#isReliable = false;
+  }
+}
