@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
 import { stayAwake } from '../../schema/index.ts';
 import type { LaunchPlan } from './launch.ts';
+import { Outbox } from './outbox.ts';
 
 const longestLine = 64 * 1024 * 1024;
 /** Messages nobody asked for; more than this in a second and the pipe is read only now and then. */
@@ -21,7 +22,7 @@ export class StdioPipe implements Transport {
   #exited: Promise<void> = Promise.resolve();
   #partial = '';
   #murmur = '';
-  #out = '';
+  readonly #outbox = new Outbox((text) => this.#write(text));
   #unasked = { second: 0, count: 0 };
   #isClosing = false;
 
@@ -65,19 +66,15 @@ export class StdioPipe implements Transport {
 
   send(message: JSONRPCMessage): Promise<void> {
     if (!this.#child?.stdin.writable) return Promise.reject(new Error('the process has ended'));
-    // Calls that arrive in the same turn of the event loop share one write: every write wakes the other process.
-    if (this.#out === '') setImmediate(this.#flush);
-    this.#out += JSON.stringify(message) + '\n';
+    this.#outbox.add(message);
     return Promise.resolve();
   }
 
-  readonly #flush = (): void => {
-    const text = this.#out;
-    this.#out = '';
-    if (text === '' || !this.#child?.stdin.writable) return;
+  #write(text: string): void {
+    if (!this.#child?.stdin.writable) return;
     this.#child.stdin.write(text);
     stayAwake();
-  };
+  }
 
   #read(text: string): void {
     const lines = (this.#partial === '' ? text : this.#partial + text).split('\n');
@@ -98,7 +95,8 @@ export class StdioPipe implements Transport {
       this.onnoise?.(line);
     }
     const isAnswer = typeof message === 'object' && message !== null && 'id' in message && !('method' in message);
-    if (!isAnswer) this.#slowDown();
+    if (isAnswer) this.#outbox.answered();
+    else this.#slowDown();
     if (typeof message !== 'object' || message === null) return;
     this.onmessage?.(message);
   }
@@ -125,7 +123,7 @@ export class StdioPipe implements Transport {
     const child = this.#child;
     if (!child || this.#isClosing) return this.#exited;
     this.#isClosing = true;
-    this.#flush();
+    this.#outbox.flush();
     child.stdin.end();
     child.stdout.resume();
     for (const [signal, graceMs] of [
