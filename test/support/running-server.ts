@@ -8,7 +8,10 @@ import { createInterface } from 'node:readline';
 export const root = join(import.meta.dirname, '..', '..');
 const cliFile = join(root, 'src', 'cli.ts');
 // A plain script without types of its own.
-const { nodeFlags: flags } = (await import(new URL('../../scripts/node.js', import.meta.url).href)) as { nodeFlags: string[] };
+const { nodeFlags: flags, nodeMemory } = (await import(new URL('../../scripts/node.js', import.meta.url).href)) as {
+  nodeFlags: string[];
+  nodeMemory: Record<string, string>;
+};
 
 /** A real server in its own process, on its own home and port. */
 export interface TestServer {
@@ -56,7 +59,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
   const child = spawn(process.execPath, [...args, ...(options.args ?? [])], {
     cwd: root,
     stdio: ['ignore', 'pipe', 'pipe'],
-    env: cleanEnv(options.env),
+    env: { ...nodeMemory, ...cleanEnv(options.env) },
   });
   let errors = '';
   child.stderr.on('data', (chunk: Buffer) => (errors += chunk.toString()));
