@@ -1,5 +1,7 @@
 import { rm } from 'node:fs/promises';
-import { Database } from '../store/index.ts';
+import { Worker } from 'node:worker_threads';
+import { entryPoint } from '../entry.ts';
+import { AskedThread, Database } from '../store/index.ts';
 
 const writeAtOnce = 256;
 const writeAfterMs = 200;
@@ -10,6 +12,13 @@ export interface CachedFile {
   mtimeMs: number;
   size: number;
   text: string;
+}
+
+export type CachedRow = CachedFile & { summary: string };
+
+/** What the thread that writes is asked for: without a row, what was there is removed. */
+export interface CacheAsk {
+  rows: [string, CachedRow | undefined][];
 }
 
 /** The parts of a tool that lists and look-ups need; everything else is read when it is asked for. */
@@ -30,7 +39,7 @@ export interface CatalogCache {
   folders(): string[];
   text(path: string, mtimeMs: number, size: number): string | undefined;
   /** Written a moment later, many in one go; what is lost by a crash is read from its file. */
-  put(file: CachedFile & { summary: string }): void;
+  put(file: CachedRow): void;
   remove(paths: string[]): void;
   close(): Promise<void>;
 }
@@ -49,26 +58,32 @@ async function open(path: string): Promise<CatalogCache> {
   await db.migrate('catalog_cache', [
     'CREATE TABLE files (path TEXT PRIMARY KEY, mtime REAL NOT NULL, size INTEGER NOT NULL, summary TEXT NOT NULL, text TEXT NOT NULL) WITHOUT ROWID',
   ]);
-  /** What is not written yet; without a row it is to be removed. */
-  let waiting = new Map<string, (CachedFile & { summary: string }) | undefined>();
+  // Written by a thread: the texts of a large import would hold up everything else.
+  const thread = new AskedThread<CacheAsk>('the thread that writes the cache', () =>
+    new Worker(entryPoint('catalog/cache-worker'), {
+      workerData: path,
+      resourceLimits: { maxOldGenerationSizeMb: 128, maxYoungGenerationSizeMb: 8 },
+    }),
+  );
+  /** What is not written yet, and what is being written; without a row it is to be removed. */
+  let waiting = new Map<string, CachedRow | undefined>();
+  let leaving = new Map<string, CachedRow | undefined>();
   let timer: NodeJS.Timeout | undefined;
-  const write = async (): Promise<void> => {
+  let writing = Promise.resolve();
+  const writeAll = async (): Promise<void> => {
     clearTimeout(timer);
     timer = undefined;
-    const some = waiting;
-    if (some.size === 0) return;
+    if (waiting.size === 0) return;
+    leaving = waiting;
     waiting = new Map();
-    const rows = db.write((tx) => {
-      for (const [path, file] of some)
-        if (file) tx.run('INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?, ?)', path, file.mtimeMs, file.size, file.summary, file.text);
-        else tx.run('DELETE FROM files WHERE path = ?', path);
-    });
     // What cannot be cached is read from its file: a full disk here must not fail a call.
-    await rows.catch(() => {});
+    await thread.ask({ rows: [...leaving] }).catch(() => {});
+    leaving = new Map();
   };
-  const later = (path: string, file?: CachedFile & { summary: string }): void => {
+  const write = (): Promise<void> => (writing = writing.then(writeAll));
+  const later = (path: string, file?: CachedRow): void => {
     waiting.set(path, file);
-    if (waiting.size >= writeAtOnce) void write();
+    if (waiting.size === writeAtOnce) void write();
     else timer ??= setTimeout(() => void write(), writeAfterMs).unref();
   };
   return {
@@ -87,7 +102,7 @@ async function open(path: string): Promise<CatalogCache> {
       return found;
     },
     text: (path, mtimeMs, size) => {
-      const file = waiting.get(path);
+      const file = waiting.get(path) ?? leaving.get(path);
       if (file?.mtimeMs === mtimeMs && file.size === size) return file.text;
       return db.get<{ text: string }>('SELECT text FROM files WHERE path = ? AND mtime = ? AND size = ?', path, mtimeMs, size)?.text;
     },
@@ -97,6 +112,7 @@ async function open(path: string): Promise<CatalogCache> {
     },
     close: async () => {
       await write();
+      await thread.close();
       await db.close();
     },
   };

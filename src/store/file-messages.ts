@@ -49,9 +49,3 @@ export type FileRequest =
   | { kind: 'replace'; path: string; text: string }
   | { kind: 'look'; folder: string; files: KnownFile[] };
 export type FileAsk = FileRequest & { number: number };
-
-export interface FileAnswer {
-  number: number;
-  value?: unknown;
-  error?: Refusal;
-}

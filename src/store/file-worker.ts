@@ -1,7 +1,8 @@
 import { readFileSync, statSync, type Stats } from 'node:fs';
 import { join } from 'node:path';
 import { parentPort, workerData } from 'node:worker_threads';
-import type { FileAnswer, FileAsk, KnownFile, Looked, SharedPlace } from './file-messages.ts';
+import type { ThreadAnswer } from './asked-thread.ts';
+import type { FileAsk, KnownFile, Looked, SharedPlace } from './file-messages.ts';
 import { refusalOf } from './new-files.ts';
 import { SharedFolder } from './shared-folder.ts';
 
@@ -11,9 +12,9 @@ let shared: SharedFolder | undefined;
 
 port.on('message', async (ask: FileAsk) => {
   try {
-    port.postMessage({ number: ask.number, value: await answer(ask) } satisfies FileAnswer);
+    port.postMessage({ number: ask.number, value: await answer(ask) } satisfies ThreadAnswer);
   } catch (error) {
-    port.postMessage({ number: ask.number, error: refusalOf(error) } satisfies FileAnswer);
+    port.postMessage({ number: ask.number, error: refusalOf(error) } satisfies ThreadAnswer);
   }
 });
 

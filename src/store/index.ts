@@ -1,4 +1,5 @@
 // Files, locks and SQLite behind small async interfaces, one implementation per engine. May import: schema.
+export * from './asked-thread.ts';
 export * from './asks.ts';
 export * from './backup.ts';
 export * from './blobs.ts';
