@@ -1,15 +1,16 @@
 import { readdir, readFile, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { parseUuid7, type Tool } from '../schema/index.ts';
 import { FileThread, makeFolder, ProcessLock, syncFolder, type Database, type SharedPlace } from '../store/index.ts';
+import { packSummary, unpackSummary } from './cached-summary.ts';
 import { openCatalogCache, type CatalogCache } from './catalog-cache.ts';
 import { ChangeLog } from './change-log.ts';
 import { ChangeQueue, type Creation, type Operation } from './change-queue.ts';
+import { FolderLook, type Looking } from './folder-look.ts';
 import { FolderWatch } from './folder-watch.ts';
-import { readParts, writeParts } from './parts-file.ts';
+import { RecordsFile } from './records-file.ts';
 import { bundlePath, parseTool, type ToolFile } from './stored-files.ts';
-import { StoredRecords, summarise, wholeOf, type Change, type FileStamp, type SavedRecords } from './stored-records.ts';
+import { StoredRecords, wholeOf, type Change, type FileStamp } from './stored-records.ts';
 import type { ToolSummary } from './tool-summary.ts';
 
 export interface StoredCatalogOptions {
@@ -32,21 +33,9 @@ export const switchesPath = 'switches';
 
 /** Where new files are written; nobody watches it, so nobody is woken by files that are not there yet. */
 const draftsFolder = '.drafts';
-interface SavedHead {
-  /** Every announcement up to here is in the records. */
-  seq: number;
-  records: SavedRecords['head'];
-}
-
-/** In bulk: the order is made when all are there. Told: by another process, which put these into the cache. */
-interface Looking {
-  inBulk?: boolean;
-  told?: Set<string> | undefined;
-}
 
 const keptTools = 4096;
 const foldersAtOnce = 32;
-const lookAtOnce = 64;
 const lookEveryMs = 1500;
 const takeInAfterMs = 50;
 const strayMs = 3600_000;
@@ -58,6 +47,8 @@ export class StoredCatalog {
   readonly #cache: CatalogCache;
   readonly #lock: ProcessLock;
   readonly #watch: FolderWatch;
+  readonly #look: FolderLook;
+  readonly #saved: RecordsFile;
   readonly #whole = new Map<string, Tool>();
   readonly #log: ChangeLog;
   readonly #reads: FileThread;
@@ -69,7 +60,6 @@ export class StoredCatalog {
   #looking: NodeJS.Timeout | undefined;
   #background: Promise<void> = Promise.resolve();
   #closed = false;
-  #savedRevision = -1;
 
   private constructor(options: StoredCatalogOptions, cache: CatalogCache, log: ChangeLog) {
     const { folder, dbPath, lockPath } = options;
@@ -87,7 +77,17 @@ export class StoredCatalog {
       takeIn: (upTo) => this.#takeIn(upTo),
       takeInLater: (upTo) => this.#takeInLater(upTo),
     });
-    this.#watch = new FolderWatch(folder, (paths) => this.#inBackground(() => this.#look(paths, this.#told())));
+    this.#watch = new FolderWatch(folder, (paths) => this.#inBackground(() => this.#lookAtAll(paths, this.#told())));
+    this.#look = new FolderLook({
+      folder,
+      records: this.records,
+      files: this.#reads,
+      watch: this.#watch,
+      take: (path, text, stamp, how) => this.#take(path, text, stamp, how),
+      forget: (path) => this.#forget(path),
+      tell: (changes) => this.#tell(changes),
+    });
+    this.#saved = new RecordsFile(options.recordsPath, this.records, log);
   }
 
   static async open(options: StoredCatalogOptions): Promise<StoredCatalog> {
@@ -149,8 +149,8 @@ export class StoredCatalog {
   /** Reads what other processes told, up to a row before which nothing is under way any more. */
   async #takeIn(upTo: number): Promise<void> {
     const { paths, isBroken } = this.#log.newsSince(this.#log.seen);
-    if (isBroken) await this.#lookThrough(() => false);
-    await this.#look(paths, paths);
+    if (isBroken) await this.#look.through(() => false);
+    await this.#lookAtAll(paths, paths);
     this.#log.saw(upTo);
   }
 
@@ -184,8 +184,12 @@ export class StoredCatalog {
   }
 
   gone(paths: string[]): void {
-    this.#cache.remove(paths);
-    this.#tell(paths.map((path) => this.records.forget(path)));
+    this.#tell(paths.map((path) => this.#forget(path)));
+  }
+
+  #forget(path: string): Change | undefined {
+    this.#cache.remove([path]);
+    return this.records.forget(path);
   }
 
   #take(path: string, text: string, stamp: FileStamp, { inBulk = false, told }: Looking = {}): Change | undefined {
@@ -212,11 +216,11 @@ export class StoredCatalog {
 
   async #load(): Promise<void> {
     this.#watch.add('');
-    const restored = await this.#restore();
+    const restored = await this.#saved.restore();
     const unread: string[] = [];
-    const folders = await this.#folders();
+    const folders = await this.#look.folders();
     await inTurns(folders, foldersAtOnce, async (folder) => {
-      const paths = await this.#filesOf(folder);
+      const paths = await this.#look.filesOf(folder);
       const fresh = paths.filter((path) => !this.records.stampOf(path));
       this.#forgetMissing(folder, paths);
       // There are few of these, and all else depends on them: they are compared with their files before anything is served.
@@ -232,27 +236,13 @@ export class StoredCatalog {
     });
     const there = new Set(folders);
     for (const folder of this.records.bundleFolders()) if (!there.has(folder)) this.#forgetMissing(folder, []);
-    await this.#lookAt(unread, { inBulk: !restored });
+    await this.#look.at(unread, { inBulk: !restored });
     if (!restored) this.records.settle();
-    this.#inBackground(() => this.#lookThrough(() => this.#closed));
+    this.#inBackground(() => this.#look.through(() => this.#closed));
     this.#inBackground(() => this.#sweep());
     if (!restored) this.#inBackground(() => this.#saveWhileServing());
     this.#looking = setInterval(() => this.#inBackground(() => this.#lookAround()), lookEveryMs);
     this.#looking.unref();
-  }
-
-  /**
-   * Takes over the records of the last run: what was announced since counts as unknown. Undefined when there are none, or
-   * when nobody can tell any more what was announced since.
-   */
-  async #restore(): Promise<{ doubtful: Set<string> } | undefined> {
-    const saved = await readParts<SavedHead>(this.#options.recordsPath);
-    const doubtful = saved && saved.head.seq <= this.#log.seen ? this.#log.pathsAfter(saved.head.seq) : undefined;
-    if (!saved || !doubtful) return undefined;
-    this.records.restore({ head: saved.head.records, parts: saved.parts });
-    this.#savedRevision = this.records.revision;
-    for (const path of doubtful) this.records.forget(path);
-    return { doubtful };
   }
 
   /** Under the lock no change is under way: what was announced until then is also in the records. */
@@ -261,31 +251,11 @@ export class StoredCatalog {
       await this.#takeIn(this.#log.newsSince(this.#log.seen).upTo);
       return this.#log.seen;
     });
-    await this.#save(seq);
-  }
-
-  async #save(seq: number): Promise<void> {
-    const { revision } = this.records;
-    if (revision === this.#savedRevision) return;
-    const { head, parts } = this.records.save();
-    const saved = { head: { seq, records: head }, parts };
-    await writeParts<SavedHead>(this.#options.recordsPath, saved, () => this.records.revision === revision);
-    this.#savedRevision = revision;
-  }
-
-  /** Files that we know of and that are not among those present. */
-  #missingIn(folder: string, present: readonly string[]): string[] {
-    // To count is much less work than to name them all, and nearly always enough.
-    const known = present.filter((path) => this.records.stampOf(path)).length;
-    if (known === this.records.knownIn(folder) && this.records.corrupt.size === 0) return [];
-    const there = new Set(present);
-    return this.records.pathsOf(folder).filter((path) => !there.has(path));
+    await this.#saved.save(seq);
   }
 
   #forgetMissing(folder: string, present: readonly string[]): void {
-    const missing = this.#missingIn(folder, present);
-    this.#cache.remove(missing);
-    for (const path of missing) this.records.forget(path);
+    for (const path of this.#look.missingIn(folder, present)) this.#forget(path);
   }
 
   /** What writers that were killed left behind; younger ones may belong to a writer that still runs. */
@@ -302,84 +272,30 @@ export class StoredCatalog {
       if (!known.has(folder)) this.#cache.remove(this.#cache.summaries(folder).map((row) => row.path));
   }
 
-  async #folders(): Promise<string[]> {
-    const names = await readdir(this.#options.folder);
-    return names.filter((name) => parseUuid7(name) === name);
-  }
-
-  async #filesOf(folder: string): Promise<string[]> {
-    this.#watch.add(folder);
-    const names = await readdir(join(this.#options.folder, folder)).catch(() => []);
-    return names.filter((name) => name.endsWith('.json') && !name.startsWith('.')).map((name) => `${folder}/${name}`);
-  }
-
-  /** Compares every file with what we know of it: in small steps, behind everything else. */
-  async #lookThrough(isOver: () => boolean): Promise<void> {
-    const there = await this.#folders();
-    for (const folder of new Set([...there, ...this.records.bundleFolders()])) {
-      if (isOver()) return;
-      await this.#lookAtFolder(folder);
-    }
-  }
-
   /** Looks at what the system cannot watch for us, and at what other processes announced. */
   async #lookAround(): Promise<void> {
     const newest = await this.freshen();
     // Announced is not yet moved: each row is looked at in two rounds before it counts as seen.
     this.#settledSeq = Math.max(this.#settledSeq, this.#settlingSeq);
     this.#settlingSeq = newest;
-    for (const folder of this.#watch.blind) await this.#look(new Set([folder]));
+    for (const folder of this.#watch.blind) await this.#lookAtAll(new Set([folder]));
   }
 
-  /** Looks at what other processes announced lately; answers the newest announcement. */
+  /** Looks at what other processes told lately; answers the newest row. */
   async freshen(): Promise<number> {
     const { paths, upTo } = this.#log.newsSince(Math.max(this.#log.seen, this.#settledSeq));
-    await this.#look(paths, paths);
+    await this.#lookAtAll(paths, paths);
     return upTo;
   }
 
-  async #look(paths: Set<string>, told?: Set<string>): Promise<void> {
+  async #lookAtAll(paths: Set<string>, told?: Set<string>): Promise<void> {
     const files: string[] = [];
     for (const path of paths) {
       if (path === switchesPath) this.#options.onSwitches();
-      else if (parseUuid7(path) === path) await this.#lookAtFolder(path);
+      else if (parseUuid7(path) === path) await this.#look.atFolder(path);
       else files.push(path);
     }
-    await this.#lookAt(files, { told });
-  }
-
-  async #lookAtFolder(folder: string): Promise<void> {
-    const present = await this.#filesOf(folder);
-    if (present.length === 0) this.#watch.drop(folder);
-    await this.#lookAt([...present, ...this.#missingIn(folder, present)]);
-  }
-
-  async #lookAt(paths: readonly string[], how: Looking = {}): Promise<void> {
-    for (let from = 0; from < paths.length; from += lookAtOnce) {
-      if (from > 0) await nextTurn();
-      let left = paths.slice(from, from + lookAtOnce);
-      while (left.length > 0) left = await this.#lookAtSome(left, how);
-    }
-  }
-
-  /** Answers those that were changed from here while they were looked at: what was seen of them may be older. */
-  async #lookAtSome(paths: readonly string[], how: Looking): Promise<string[]> {
-    const known = paths.map((path) => this.records.stampOf(path));
-    const asked = paths.map((path, at) => ({ path, mtimeMs: known[at]?.mtimeMs, size: known[at]?.size }));
-    const looked = await this.#reads.look(asked);
-    const again: string[] = [];
-    const changes: (Change | undefined)[] = [];
-    paths.forEach((path, at) => {
-      const found = looked[at]!;
-      if (this.records.stampOf(path)?.revision !== known[at]?.revision) again.push(path);
-      else if (found === 'gone') {
-        if (!known[at] && !this.records.corrupt.has(path)) return;
-        this.#cache.remove([path]);
-        changes.push(this.records.forget(path));
-      } else if (found !== 'same') changes.push(this.#take(path, found.text, found, how));
-    });
-    this.#tell(changes);
-    return again;
+    await this.#look.at(files, { told });
   }
 
   #inBackground(work: () => Promise<void>): void {
@@ -403,7 +319,7 @@ export class StoredCatalog {
     await this.#changes.idle();
     await this.#background;
     // Without them the next start takes longer, no more.
-    await this.#save(this.#log.seen).catch(() => {});
+    await this.#saved.save(this.#log.seen).catch(() => {});
     await Promise.all([this.#reads.close(), this.#writes.close()]);
     await this.#lock.close();
     await this.#cache.close();
@@ -416,18 +332,4 @@ async function inTurns<T>(items: readonly T[], atOnce: number, work: (item: T) =
     while (next < items.length) await work(items[next++]!);
   };
   await Promise.all(Array.from({ length: Math.min(atOnce, items.length) }, worker));
-}
-
-/** A summary as one short array of text: 125,000 of them are read at every start. */
-function packSummary(tool: ToolFile): string {
-  const { id, slug, version, bundleID, name, type, isEnabled, createdAt, modifiedAt, tags } = tool;
-  return JSON.stringify([id, slug, version, bundleID, name, type, isEnabled, createdAt, modifiedAt, tags ?? []]);
-}
-
-type Packed = [string, string, string, string, string, ToolFile['type'], boolean, string, string, string[]];
-
-function unpackSummary(packed: string, path: string, stamp: FileStamp): ToolSummary {
-  const [id, slug, version, bundleID, name, type, isEnabled, createdAt, modifiedAt, tags] = JSON.parse(packed) as Packed;
-  const parts = { id, slug, version, bundleID, name, type, isEnabled, createdAt, modifiedAt, tags };
-  return summarise(parts as ToolFile, path, stamp);
 }

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rename, rm, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { v7 } from 'uuid';
@@ -142,6 +142,61 @@ describe('the catalog on disk', () => {
     } finally {
       await second.close();
     }
+  });
+
+  it('lets exactly one of two processes take a tool, or a name, at the same moment', async () => {
+    const second = await testServer({ home: server.home });
+    try {
+      const [long, short] = [await makeBundle(server, 'clash-one'), await makeBundle(server, 'clash')];
+      await until(async () => (await second.ask('GET', long.path)).status === (await second.ask('GET', short.path)).status);
+      for (let n = 0; n < 12; n++) {
+        const same = await Promise.all([server, second].map((each) => each.ask('PUT', short.tool(`same-${n}`), toolBody())));
+        assert.deepEqual(same.map(({ status }) => status).toSorted(), [201, 409]);
+        const named = await Promise.all([
+          server.ask('PUT', long.tool(`two-${n}`), toolBody()),
+          second.ask('PUT', short.tool(`one-two-${n}`), toolBody()),
+        ]);
+        assert.deepEqual(named.map(({ status }) => status).toSorted(), [201, 409]);
+        assert.equal(named.find(({ status }) => status === 409)?.body.error.code, 'name.taken');
+      }
+      const slugs = async (each: TestServer): Promise<string[]> =>
+        (await each.ask('GET', `/tools/tools?bundleIDs=${long.id},${short.id}&recommendedPageSize=100`)).body.tools
+          .map((tool: any) => tool.name)
+          .toSorted();
+      await until(async () => (await slugs(second)).length === 24 && (await slugs(server)).length === 24);
+      assert.deepEqual(await slugs(server), await slugs(second));
+    } finally {
+      await second.close();
+    }
+  });
+
+  it('adds no tool to a bundle that another process has switched off or deleted a moment ago', async () => {
+    const second = await testServer({ home: server.home });
+    try {
+      const [off, gone] = [await makeBundle(server, 'off-elsewhere'), await makeBundle(server, 'gone-elsewhere')];
+      await second.ask('PATCH', off.path, { isEnabled: false });
+      assert.equal((await server.ask('PUT', off.tool('t'), toolBody())).body.error?.code, 'bundle.disabled');
+      await second.ask('DELETE', gone.path);
+      assert.equal((await server.ask('PUT', gone.tool('t'), toolBody())).body.error?.code, 'bundle.not_found');
+      await until(async () => (await readdir(join(server.home, 'catalog', '.drafts'))).length === 0);
+    } finally {
+      await second.close();
+    }
+  });
+
+  it('shows nothing of a file that a killed writer had not put in its place, and clears it away after a while', async () => {
+    const bundle = await makeBundle(server, 'half');
+    const drafts = join(server.home, 'catalog', '.drafts');
+    await writeFile(join(drafts, '.young.tmp'), '{"slug": "ha');
+    await writeFile(join(drafts, '.old.tmp'), '{"slug": "ha');
+    const before = new Date(Date.now() - 2 * 3600_000);
+    await utimes(join(drafts, '.old.tmp'), before, before);
+    await restart();
+    assert.deepEqual((await server.ask('GET', `/tools/tools?bundleIDs=${bundle.id}`)).body.tools, []);
+    await until(async () => (await readdir(drafts)).length === 1);
+    assert.deepEqual(await readdir(drafts), ['.young.tmp']);
+    assert.equal((await server.ask('PUT', bundle.tool('half'), toolBody())).status, 201);
+    await rm(join(drafts, '.young.tmp'));
   });
 
   it('reaps a bundle two days after its deletion, if its folder is still empty', async () => {
