@@ -1,5 +1,5 @@
 import { timingSafeEqual } from 'node:crypto';
-import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import type { IncomingHttpHeaders } from 'node:http';
 import { join } from 'node:path';
 import { pageTokens } from '../catalog/index.ts';
 import { logFeed, mcpDoor } from '../doors/mcp/index.ts';
@@ -10,6 +10,7 @@ import {
   eventStreamRoutes,
   httpServer,
   isOrdinary,
+  plainPosts,
   restRoutes,
   workspaceDiffRoutes,
   workspaceFileRoutes,
@@ -42,12 +43,12 @@ export async function openDoors(ground: Ground, agents: Agents, tools: Tools, pu
     return cookie ? webActor(request, cookie, browsers) : byToken(request);
   };
   const redact = (text: string): string => hide.text(text);
-  const isPlain = (request: IncomingMessage): boolean => isOrdinary(request, settings().http);
   const app = await httpServer({ settings, version, log: observe.log, redact });
+  const posts = plainPosts(app, (request) => isOrdinary(request, settings().http));
   restRoutes(app, {
     authenticate,
     byToken,
-    isOrdinary: isPlain,
+    posts,
     redact,
     gate,
     catalogGate: changes,
@@ -83,7 +84,7 @@ export async function openDoors(ground: Ground, agents: Agents, tools: Tools, pu
   await mcpDoor(app, {
     gate,
     authenticate: (request) => auth.authenticate(bearerOf(request), 'mcp'),
-    isOrdinary: isPlain,
+    posts,
     servers,
     ownBundles,
     version,

@@ -1,20 +1,29 @@
-import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Gate } from '../../gate/index.ts';
 import type { Logger } from '../../observe/index.ts';
 import type { Actor } from '../../schema/index.ts';
 import type { McpServers } from '../../sources/mcp/index.ts';
-import { beforeRouter } from './before-router.ts';
 import { menuAt, type Menu } from './menu.ts';
 import type { SessionFeed } from './session-feed.ts';
 import type { Visits } from './visits.ts';
 
+/** A POST that the router has not seen. */
+export interface Post {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  /** Hands it to the router after all; before its body was read. */
+  route(): void;
+  /** Undefined when the client hung up before its end. */
+  body(): Buffer | Promise<Buffer | undefined>;
+}
+
 export interface McpDoorDeps {
   gate: Gate;
+  /** Those that need nothing of the router, by their path. */
+  posts: { take(find: (path: string) => ((post: Post) => void) | undefined): void };
   /** Who asks; throws auth.required or auth.invalid. */
   authenticate(request: { headers: IncomingHttpHeaders }): Promise<Actor> | Actor;
-  /** True when Host and Origin of a request leave nothing to refuse and nothing to answer. */
-  isOrdinary(request: IncomingMessage): boolean;
   servers: Pick<McpServers, 'find'>;
   /** Bundles of the server's own tools. */
   ownBundles: ReadonlySet<string>;
@@ -22,6 +31,8 @@ export interface McpDoorDeps {
   log: Logger;
   feed?: SessionFeed;
 }
+
+const plainPath = /^\/mcp(?:\/run|\/b\/[a-z0-9][a-z0-9-]*)?$/;
 
 /** MCP over streamable HTTP, both eras on each of `/mcp`, `/mcp/run` and `/mcp/b/{bundle}`. */
 export async function mcpDoor(app: FastifyInstance, deps: McpDoorDeps): Promise<void> {
@@ -32,7 +43,11 @@ export async function mcpDoor(app: FastifyInstance, deps: McpDoorDeps): Promise<
   const visit = async (request: FastifyRequest, reply: FastifyReply, menu: Menu): Promise<void> =>
     (await (opening ??= open())).visit(request, reply, menu);
 
-  beforeRouter(app, { visits: () => visits, isOrdinary: deps.isOrdinary });
+  deps.posts.take((path) => {
+    if (!plainPath.test(path)) return undefined;
+    const menu = menuAt(path);
+    return (post) => (visits ? void visits.pass(post, menu) : post.route());
+  });
   await app.register(async (scope) => {
     scope.removeAllContentTypeParsers();
     scope.addContentTypeParser('*', { parseAs: 'string' }, (_request, body, done) => done(null, body));
@@ -48,9 +63,6 @@ export async function mcpDoor(app: FastifyInstance, deps: McpDoorDeps): Promise<
         visit(request, reply, { kind: 'bundle', slug: (request.params as { bundle: string }).bundle }),
     });
     // Streams would keep the server from closing.
-    scope.addHook('preClose', async () => {
-      visits = undefined;
-      await (await opening)?.close();
-    });
+    scope.addHook('preClose', async () => (await opening)?.close());
   });
 }

@@ -1,4 +1,4 @@
-import type { IncomingHttpHeaders, IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
+import type { IncomingHttpHeaders, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import {
@@ -12,7 +12,7 @@ import { isObject, type Actor } from '../../schema/index.ts';
 import { handlers as makeHandlers } from './handlers.ts';
 import { isHot, isRequest, type HotRequest, type Incoming } from './legacy-session.ts';
 import { LegacySessions } from './legacy-sessions.ts';
-import type { McpDoorDeps } from './mcp-door.ts';
+import type { McpDoorDeps, Post } from './mcp-door.ts';
 import { Menus, type Menu } from './menu.ts';
 import { ModernSdk } from './modern-sdk.ts';
 import { isThin, serveThin, versionKey } from './modern-thin.ts';
@@ -40,8 +40,8 @@ const idInUse = 'Invalid Request: this request id is still waiting for its answe
 /** How requests are served, once there are any. */
 export interface Visits {
   visit(request: FastifyRequest, reply: FastifyReply, menu: Menu): Promise<void>;
-  /** A POST that the router has not seen; `route` hands it over, unread, when there is anything to refuse. */
-  pass(request: IncomingMessage, response: ServerResponse, menu: Menu, route: () => void): Promise<void>;
+  /** A POST that the router has not seen; it gets it, unread, when there is anything to refuse. */
+  pass(post: Post, menu: Menu): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -78,23 +78,20 @@ export function openVisits(deps: McpDoorDeps): Visits {
     serve({ actor, menu, url, method, given, response: reply.raw, headers, body });
   }
 
-  async function pass(
-    request: IncomingMessage,
-    response: ServerResponse,
-    menu: Menu,
-    handOver: () => void,
-  ): Promise<void> {
+  async function pass(post: Post, menu: Menu): Promise<void> {
+    const { request, response } = post;
     let actor: Actor;
     try {
       actor = await deps.authenticate(request);
     } catch {
-      return handOver();
+      return post.route();
     }
-    if (!menus.isReached(actor, menu)) return handOver();
-    const body = wholeBody(request) ?? (await readBody(request));
+    if (!menus.isReached(actor, menu)) return post.route();
+    const read = post.body();
+    const body = read instanceof Buffer ? read : await read;
     if (body === undefined) return;
     const { method = '', url = '', headers: given } = request;
-    serve({ actor, menu, url, method, given, response, headers: undefined, body });
+    serve({ actor, menu, url, method, given, response, headers: undefined, body: body.toString() });
   }
 
   function serve(seen: Visit): void {
@@ -276,22 +273,6 @@ function parse(body: string): unknown {
   } catch {
     return undefined;
   }
-}
-
-/** The body of a request that came in one piece; there is no need to wait for its end, which has come already. */
-function wholeBody(request: IncomingMessage): string | undefined {
-  const isThere = request.readableLength > 0 && request.readableLength === Number(request.headers['content-length']);
-  return isThere ? (request.read() as Buffer).toString() : undefined;
-}
-
-/** The body of any other; undefined when the client hung up before its end. */
-function readBody(request: IncomingMessage): Promise<string | undefined> {
-  return new Promise((resolve) => {
-    const chunks: Buffer[] = [];
-    request.on('data', (chunk: Buffer) => chunks.push(chunk));
-    request.once('end', () => resolve(Buffer.concat(chunks).toString()));
-    request.once('close', () => resolve(undefined));
-  });
 }
 
 const one = (header: string | string[] | undefined): string | undefined => (Array.isArray(header) ? header[0] : header);

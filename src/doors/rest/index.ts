@@ -11,6 +11,7 @@ import { toolRoutes, type ToolRouteDeps } from './tools.ts';
 export { blobRoutes } from './blobs.ts';
 export { eventStreamRoutes } from './event-stream.ts';
 export { isOrdinary } from './origin.ts';
+export { plainPosts } from './plain-posts.ts';
 export { bearerOf, type Authenticate } from './resource.ts';
 export { workspaceDiffRoutes, workspaceFileRoutes } from './workspace-files.ts';
 export { httpServer } from './server.ts';
@@ -27,5 +28,5 @@ export function restRoutes(app: FastifyInstance, deps: RestDeps): void {
   bundleRoutes(app, deps.authenticate, deps.catalogGate, deps.lists);
   toolRoutes(app, deps);
   exchangeRoutes(app, deps.authenticate, deps.exchange);
-  plainCalls(app, { ...deps, log: deps.observe.log });
+  plainCalls({ ...deps, log: deps.observe.log });
 }

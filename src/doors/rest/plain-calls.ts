@@ -1,52 +1,27 @@
-import type { IncomingHttpHeaders, IncomingMessage, RequestListener, ServerResponse } from 'node:http';
-import type { FastifyInstance } from 'fastify';
+import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import type { Gate, ToolRef } from '../../gate/index.ts';
 import { asFailure, newId, type Actor } from '../../schema/index.ts';
 import { argsOf, callText, whenGone } from './answer-call.ts';
 import { atEndOfTurn } from './end-of-turn.ts';
 import { parseBody } from './json-body.ts';
 import { errorAnswer, type ErrorSink } from './error-answer.ts';
+import type { PlainPost, PlainPosts } from './plain-posts.ts';
 
 export interface PlainCallDeps extends ErrorSink {
   gate: Gate;
+  posts: PlainPosts;
   /** Who holds the token of a request; throws auth.required or auth.invalid. */
   byToken(request: { headers: IncomingHttpHeaders }): Promise<Actor>;
-  /** True when Host and Origin of a request leave nothing to refuse and nothing to answer. */
-  isOrdinary(request: IncomingMessage): boolean;
 }
 
-const json = /^application\/json(?:;\s*charset=utf-8)?$/i;
 const exactPath = /^\/tools\/bundles\/([0-9a-f-]{36})\/tools\/([\w-]{1,64})\/version\/([\w.-]{1,64})\/invoke$/;
 const namePath = /^\/call\/(\w{1,200})$/;
-const mostKept = 1000;
 
-/**
- * Takes calls off the server before the router sees them: what it does for a request costs as much as the whole call.
- * Only those that it would let pass without a word, and that ask for one answer; everything else goes to it as ever.
- */
-export function plainCalls(app: FastifyInstance, deps: PlainCallDeps): void {
-  const { server } = app;
-  const [router] = server.listeners('request') as RequestListener[];
-  if (!router) return;
-  const maxBytes = app.initialConfig.bodyLimit ?? 0;
-  const refs = new Map<string, ToolRef>();
-  let isClosing = false;
-  const refOf = (path: string): ToolRef | undefined => {
-    const known = refs.get(path);
-    if (known !== undefined) return known;
+/** Calls that ask for one answer are served before the router sees them, and answered as it would answer them. */
+export function plainCalls(deps: PlainCallDeps): void {
+  deps.posts.take((path) => {
     const ref = refIn(path);
-    if (ref !== undefined && refs.size < mostKept) refs.set(path, ref);
-    return ref;
-  };
-  server.off('request', router);
-  server.on('request', (request, response) => {
-    const ref = request.method === 'POST' && !isClosing ? refOf(request.url ?? '') : undefined;
-    if (ref === undefined || !isPlain(request.headers, maxBytes) || !deps.isOrdinary(request))
-      return router(request, response);
-    void answer(request, response, ref, deps, () => router(request, response));
-  });
-  app.addHook('preClose', async () => {
-    isClosing = true;
+    return ref === undefined ? undefined : (post) => void answer(post, ref, deps);
   });
 }
 
@@ -56,33 +31,17 @@ function refIn(path: string): ToolRef | undefined {
   return namePath.exec(path)?.[1];
 }
 
-function isPlain(headers: IncomingHttpHeaders, maxBytes: number): boolean {
-  const length = Number(headers['content-length']);
-  return (
-    length > 0 &&
-    length <= maxBytes &&
-    json.test(headers['content-type'] ?? '') &&
-    headers['content-encoding'] === undefined &&
-    headers.authorization !== undefined &&
-    headers.expect === undefined &&
-    !headers.accept?.includes('text/event-stream')
-  );
-}
-
-async function answer(
-  request: IncomingMessage,
-  response: ServerResponse,
-  ref: ToolRef,
-  deps: PlainCallDeps,
-  route: () => void,
-): Promise<void> {
+async function answer(post: PlainPost, ref: ToolRef, deps: PlainCallDeps): Promise<void> {
+  const { request, response } = post;
+  if (request.headers.accept?.includes('text/event-stream')) return post.route();
   let actor: Actor;
   try {
     actor = await deps.byToken(request);
   } catch {
-    return route();
+    return post.route();
   }
-  const body = wholeBody(request) ?? (await readBody(request));
+  const read = post.body();
+  const body = read instanceof Buffer ? read : await read;
   if (body === undefined) return;
   const requestId = newId('req');
   try {
@@ -100,21 +59,5 @@ function send(response: ServerResponse, status: number, text: string, headers: r
     const length = String(Buffer.byteLength(text));
     response.writeHead(status, [...headers, 'content-type', 'application/json; charset=utf-8', 'content-length', length]);
     response.end(text);
-  });
-}
-
-/** The body of a request that came in one piece: there is no need to wait for its end, which has come already. */
-function wholeBody(request: IncomingMessage): Buffer | undefined {
-  const isThere = request.readableLength > 0 && request.readableLength === Number(request.headers['content-length']);
-  return isThere ? (request.read() as Buffer) : undefined;
-}
-
-/** The body of any other; undefined when the client hung up before its end. */
-function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
-  return new Promise((resolve) => {
-    const chunks: Buffer[] = [];
-    request.on('data', (chunk: Buffer) => chunks.push(chunk));
-    request.once('end', () => resolve(Buffer.concat(chunks)));
-    request.once('close', () => resolve(undefined));
   });
 }

@@ -1,0 +1,94 @@
+import type { IncomingHttpHeaders, IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import type { FastifyInstance } from 'fastify';
+
+/** A POST that the router has not seen. */
+export interface PlainPost {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  /** Hands it to the router after all; before its body was read. */
+  route(): void;
+  /** The body, at once if it came in one piece; undefined when the client hung up before its end. */
+  body(): Buffer | Promise<Buffer | undefined>;
+}
+
+export type ServePost = (post: PlainPost) => void;
+
+/** POSTs of JSON that are taken off the server before the router sees them: what it does for one costs as much as a whole call. */
+export interface PlainPosts {
+  /** Takes those to all paths for which `find` knows how they are served; it is asked once for each path. */
+  take(find: (path: string) => ServePost | undefined): void;
+}
+
+const json = /^application\/json(?:;\s*charset=utf-8)?$/i;
+const mostKept = 1000;
+
+/** Only what the router would let pass without a word is taken; everything else goes to it as ever. */
+export function plainPosts(app: FastifyInstance, isOrdinary: (request: IncomingMessage) => boolean): PlainPosts {
+  const { server } = app;
+  const router = server.listeners('request')[0] as RequestListener;
+  const maxBytes = app.initialConfig.bodyLimit ?? 0;
+  const takers: ((path: string) => ServePost | undefined)[] = [];
+  const kept = new Map<string, ServePost>();
+  let isClosing = false;
+  const find = (path: string): ServePost | undefined => {
+    const known = kept.get(path);
+    if (known) return known;
+    for (const taker of takers) {
+      const serve = taker(path);
+      if (serve && kept.size < mostKept) kept.set(path, serve);
+      if (serve) return serve;
+    }
+    return undefined;
+  };
+  server.off('request', router);
+  server.on('request', (request, response) => {
+    const serve = request.method === 'POST' && !isClosing ? find(request.url ?? '') : undefined;
+    if (!serve || !isPlain(request.headers, maxBytes) || !isOrdinary(request)) return router(request, response);
+    serve(new Post(request, response, router));
+  });
+  app.addHook('preClose', async () => {
+    isClosing = true;
+  });
+  return { take: (taker) => void takers.push(taker) };
+}
+
+function isPlain(headers: IncomingHttpHeaders, maxBytes: number): boolean {
+  const length = Number(headers['content-length']);
+  return (
+    length > 0 &&
+    length <= maxBytes &&
+    json.test(headers['content-type'] ?? '') &&
+    headers['content-encoding'] === undefined &&
+    headers.authorization !== undefined &&
+    headers.expect === undefined
+  );
+}
+
+class Post implements PlainPost {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly #router: RequestListener;
+
+  constructor(request: IncomingMessage, response: ServerResponse, router: RequestListener) {
+    this.request = request;
+    this.response = response;
+    this.#router = router;
+  }
+
+  route(): void {
+    this.#router(this.request, this.response);
+  }
+
+  body(): Buffer | Promise<Buffer | undefined> {
+    const { request } = this;
+    // There is no need to wait for the end of a body that is there: it has come already.
+    if (request.readableLength > 0 && request.readableLength === Number(request.headers['content-length']))
+      return request.read() as Buffer;
+    return new Promise((resolve) => {
+      const chunks: Buffer[] = [];
+      request.on('data', (chunk: Buffer) => chunks.push(chunk));
+      request.once('end', () => resolve(Buffer.concat(chunks)));
+      request.once('close', () => resolve(undefined));
+    });
+  }
+}
