@@ -63,13 +63,14 @@ export function toJson(value: unknown, maxBytes: number, isFloat: () => boolean 
 export function toPythonJson(value: unknown, maxBytes: number, debugText: () => string): string {
   // JSON has no word for these; as the whole answer they must not look like None.
   if (typeof value === 'number' && !Number.isFinite(value)) return JSON.stringify(String(value).replace('Infinity', 'inf').replace('NaN', 'nan'));
-  const json = toJson(value, maxBytes);
-  if (typeof value === 'string' || json.length > maxDescribed || !/\d/.test(json)) return json;
-  if (typeof value === 'number') return /\bFloat\(/.test(debugText()) ? toJson(value, maxBytes, () => true) : json;
-  const kinds = [...debugText().matchAll(/"(?:\\.|[^"\\])*"|\b(Float|Int|LongInt|BigInt)\(/g)].flatMap(
+  let numbers = 0;
+  const json = toJson(value, maxBytes, () => (numbers++, false));
+  if (numbers === 0 || json.length > maxDescribed) return json;
+  const description = debugText();
+  if (!description.includes('Float(')) return json;
+  const kinds = [...description.matchAll(/"(?:\\.|[^"\\])*"|\b(Float|Int|LongInt|BigInt)\(/g)].flatMap(
     ([, kind]) => kind ?? [],
   );
-  if (!kinds.includes('Float')) return json;
   let at = 0;
   const exact = toJson(value, maxBytes, () => kinds[at++] === 'Float');
   // Descriptions hold more numbers than the value where it has dates and the like: then the plain form must do.

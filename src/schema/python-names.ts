@@ -35,8 +35,10 @@ export function packName(bundleSlug: string): string {
 
 /** The name of a tool in its pack: dashes as underscores; what Python could not read as a name gets an underscore more. */
 export function functionName(toolSlug: string): string {
-  const name = toolSlug.replace(/[^\p{ID_Continue}]/gu, '_');
+  const isPlain = /^[a-z_][a-z0-9_]*$/.test(toolSlug);
+  const name = isPlain ? toolSlug : toolSlug.replace(/[^\p{ID_Continue}]/gu, '_');
   if (keywords.has(name)) return `${name}_`;
+  if (isPlain) return name;
   return /^\p{Nd}/u.test(name) ? `_${name}` : name;
 }
 

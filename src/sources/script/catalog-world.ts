@@ -35,7 +35,7 @@ const infos = new WeakMap<ToolView, FunctionInfo>();
 export function catalogWorld(deps: WorldDeps, call: Call, budget: Budget, notes: ProgramNotes): World {
   const { actor } = call;
   const { aliases, snippets } = deps.settings();
-  const inner = innerBudget(budget);
+  const inner = new InnerBudget(budget);
   return {
     ...lookups(deps.directory, actor),
     bare: (name) => (name === 'run' ? runInfo : undefined),
@@ -104,17 +104,24 @@ async function toolOf(directory: Directory, actor: Actor, pack: string, fn: stri
 }
 
 /** Calls are counted by the gate on the budget that all programs of one call share; each level down has one less below it. */
-function innerBudget(budget: Budget): Budget {
-  return {
-    get callsLeft() {
-      return budget.callsLeft;
-    },
-    set callsLeft(left) {
-      budget.callsLeft = left;
-    },
-    depthLeft: budget.depthLeft - 1,
-    deadline: budget.deadline,
-  };
+class InnerBudget implements Budget {
+  readonly #whole: Budget;
+  depthLeft: number;
+  deadline: number;
+
+  constructor(whole: Budget) {
+    this.#whole = whole;
+    this.depthLeft = whole.depthLeft - 1;
+    this.deadline = whole.deadline;
+  }
+
+  get callsLeft(): number {
+    return this.#whole.callsLeft;
+  }
+
+  set callsLeft(left: number) {
+    this.#whole.callsLeft = left;
+  }
 }
 
 function take(notes: ProgramNotes, pack: string, view: ToolView, outcome: Outcome): void {
