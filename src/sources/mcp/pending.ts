@@ -1,0 +1,85 @@
+import { Stragglers, type Progress } from '../../schema/index.ts';
+
+/** No answer within the time that was given. */
+export class WireTimeout extends Error {}
+
+export interface RequestOptions {
+  timeoutMs: number;
+  /** For whom. Its signal is looked at only when the answer takes a moment: whoever waited before asking looks first. */
+  call?: { readonly signal?: AbortSignal; progress?(progress: Progress): void };
+  headers?: Record<string, string>;
+}
+
+const quickMs = 5;
+const stragglers = new Stragglers<Pending>(quickMs, (each) => each.watch());
+
+/** A request that waits for its answer. */
+export class Pending {
+  readonly #options: RequestOptions;
+  readonly #resolve: (result: Record<string, unknown>) => void;
+  readonly #reject: (error: Error) => void;
+  readonly #giveUp: (reason: string) => void;
+  #since = performance.now();
+  #timer: NodeJS.Timeout | undefined;
+  #signal: AbortSignal | undefined;
+
+  /** `giveUp` tells the server that nobody waits any more. */
+  constructor(
+    options: RequestOptions,
+    resolve: (result: Record<string, unknown>) => void,
+    reject: (error: Error) => void,
+    giveUp: (reason: string) => void,
+  ) {
+    this.#options = options;
+    this.#resolve = resolve;
+    this.#reject = reject;
+    this.#giveUp = giveUp;
+    if (options.timeoutMs <= 2 * quickMs) this.watch();
+    else stragglers.add(this);
+  }
+
+  resolve(result: Record<string, unknown>): void {
+    this.#end();
+    this.#resolve(result);
+  }
+
+  reject(error: Error): void {
+    this.#end();
+    this.#reject(error);
+  }
+
+  /** From now on it ends in time, or when it is cancelled. */
+  watch(): void {
+    this.#arm();
+    this.#signal = this.#options.call?.signal;
+    if (this.#signal?.aborted) return this.#cancel();
+    this.#signal?.addEventListener('abort', this.#cancel, { once: true });
+  }
+
+  /** The server is still at it: the time begins anew. */
+  progress(progress: Progress): void {
+    this.#since = performance.now();
+    if (this.#timer) this.#arm();
+    this.#options.call?.progress?.(progress);
+  }
+
+  #arm(): void {
+    clearTimeout(this.#timer);
+    const { timeoutMs } = this.#options;
+    const expire = (): void => this.#stop(new WireTimeout(`no answer within ${timeoutMs} ms`));
+    this.#timer = setTimeout(expire, Math.max(1, this.#since + timeoutMs - performance.now()));
+  }
+
+  readonly #cancel = (): void => this.#stop(new DOMException('cancelled', 'AbortError'));
+
+  #stop(error: Error): void {
+    this.reject(error);
+    this.#giveUp(error.message);
+  }
+
+  #end(): void {
+    if (!this.#timer) return stragglers.drop(this);
+    clearTimeout(this.#timer);
+    this.#signal?.removeEventListener('abort', this.#cancel);
+  }
+}
