@@ -2,7 +2,7 @@ import { isSameCall, type MadeCall } from './made-call.ts';
 
 /** Often enough to believe that it is no accident. */
 const enoughTimes = 2;
-const mostLength = 64 * 1024;
+const mostLength = 8 * 1024;
 
 /**
  * Which call a program's text has led to first. Until then nothing has come in from outside: with the same text and the same

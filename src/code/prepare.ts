@@ -37,7 +37,12 @@ export const knownName = (index: number): string => `${knownPrefix}${index}__`;
 /** Makes a program ready. Throws SnippetError; everything else is the interpreter's to refuse. */
 export function prepare(text: string, snippets: Snippets): Prepared {
   const found = kept.get(text);
-  if (found) return found;
+  if (found) {
+    // The ones used last stay.
+    kept.delete(text);
+    kept.set(text, found);
+    return found;
+  }
   const source = stripWrapping(text);
   const expanded = expandSnippets(source, snippets);
   const shape = programShape(expanded.code);
