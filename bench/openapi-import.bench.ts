@@ -61,7 +61,7 @@ export async function bench(): Promise<Row[]> {
   ];
 }
 
-const inFlight = 3;
+const inFlight = 6;
 
 /** Converts here, as the command line does, and hands each document to the server as one import. */
 async function store(folder: string, files: readonly string[]): Promise<Row[]> {

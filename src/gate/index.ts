@@ -7,4 +7,4 @@ export { directory } from './directory.ts';
 export { lists, type FindTools, type Lists, type Match, type Page } from './lists.ts';
 export { recordedChanges, recordedExchange } from './recorded-changes.ts';
 export { ToolViews } from './tool-views.ts';
-export { zipBundles, zipToSend, type PackedBundle } from './bundle-zip.ts';
+export { zipToSend, type PackedBundle } from './bundle-zip.ts';
