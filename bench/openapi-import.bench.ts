@@ -61,7 +61,7 @@ export async function bench(): Promise<Row[]> {
   ];
 }
 
-const inFlight = 6;
+const inFlight = 4;
 
 /** Converts here, as the command line does, and hands each document to the server as one import. */
 async function store(folder: string, files: readonly string[]): Promise<Row[]> {

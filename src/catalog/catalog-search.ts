@@ -82,7 +82,7 @@ class FollowingSearch implements CatalogSearch {
 
   #follow(change: CatalogChange): void {
     const put =
-      change.kind === 'tools' ? change.put : this.#changedBundles().flatMap((id) => this.#catalog.summariesOf(id));
+      change.kind === 'tools' ? change.put : this.#changedBundles(change.ids).flatMap((id) => this.#catalog.summariesOf(id));
     const gone = change.kind === 'tools' ? change.gone : [];
     for (const { id } of gone) this.#changed.set(id, 'gone');
     for (const { id } of put) this.#changed.set(id, 'put');
@@ -110,8 +110,9 @@ class FollowingSearch implements CatalogSearch {
   }
 
   /** Bundles whose slug or switch is not what it was when this was last asked. */
-  #changedBundles(): string[] {
-    return this.#catalog.bundles().flatMap((bundle) => {
+  #changedBundles(ids?: readonly string[]): string[] {
+    const asked = ids ? ids.flatMap((id) => this.#catalog.bundle(id) ?? []) : this.#catalog.bundles();
+    return asked.flatMap((bundle) => {
       const now = bundleState(bundle);
       if (this.#bundles.get(bundle.id) === now) return [];
       this.#bundles.set(bundle.id, now);

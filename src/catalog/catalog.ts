@@ -16,7 +16,10 @@ export interface CatalogOptions {
 }
 
 /** What changed, for the search index and for menus. */
-export type CatalogChange = { kind: 'tools'; put: ToolSummary[]; gone: ToolSummary[] } | { kind: 'bundles' };
+export type CatalogChange =
+  | { kind: 'tools'; put: ToolSummary[]; gone: ToolSummary[] }
+  /** Without ids: any of them. */
+  | { kind: 'bundles'; ids?: string[] };
 
 /** Which bundles and tools exist, in which version, switched on or off; stored ones and offered ones as one. */
 export class Catalog {
@@ -70,7 +73,8 @@ export class Catalog {
     const put = changes.flatMap((change) => (change.kind === 'tool' ? [change.summary] : []));
     const gone = changes.flatMap((change) => (change.kind === 'tool-gone' ? [change.summary] : []));
     if (put.length + gone.length > 0) this.#tell({ kind: 'tools', put, gone });
-    if (changes.some((change) => change.kind === 'bundle')) this.#tell({ kind: 'bundles' });
+    const ids = changes.flatMap((change) => (change.kind === 'bundle' ? [change.id] : []));
+    if (ids.length > 0) this.#tell({ kind: 'bundles', ids });
   }
 
   #tell(change: CatalogChange): void {
