@@ -143,6 +143,8 @@ async function startExecutor(): Promise<{ run(code: string, times: number): Prom
     cwd: home,
     env: { PATH: process.env['PATH'], HOME: home },
     stdio: ['pipe', 'pipe', 'ignore'],
+    // It starts a process of its own, which would outlive it.
+    detached: true,
   });
   const waiting = new Map<number, (message: { result?: { isError?: boolean } }) => void>();
   createInterface({ input: child.stdout }).on('line', (line) => {
@@ -174,7 +176,7 @@ async function startExecutor(): Promise<{ run(code: string, times: number): Prom
     },
     async stop() {
       const ended = new Promise((resolve) => child.once('exit', resolve));
-      child.kill('SIGKILL');
+      process.kill(-child.pid!, 'SIGKILL');
       await ended;
       await rm(home, { recursive: true, force: true });
     },
