@@ -7,7 +7,7 @@ const maxDepth = 64;
 const maxSubschemas = 2000;
 const maxBranches = 500;
 
-const oneSchema = [
+const oneSchema = new Set([
   'not',
   'if',
   'then',
@@ -20,11 +20,11 @@ const oneSchema = [
   'unevaluatedItems',
   'unevaluatedProperties',
   'contentSchema',
-];
-const listOfSchemas = ['allOf', 'anyOf', 'oneOf', 'prefixItems', 'items'];
-const mapOfSchemas = ['properties', 'patternProperties', 'definitions', '$defs', 'dependentSchemas', 'dependencies'];
-const isSchemaKeyword = (key: string): boolean =>
-  oneSchema.includes(key) || listOfSchemas.includes(key) || mapOfSchemas.includes(key);
+]);
+const listOfSchemas = new Set(['allOf', 'anyOf', 'oneOf', 'prefixItems', 'items']);
+const mapOfSchemas = new Set(['properties', 'patternProperties', 'definitions', '$defs', 'dependentSchemas', 'dependencies']);
+const schemaKeywords = oneSchema.union(listOfSchemas).union(mapOfSchemas);
+const isSchemaKeyword = (key: string): boolean => schemaKeywords.has(key);
 /** Keywords whose schema looks at the same value again. */
 const inPlace = new Set(['allOf', 'anyOf', 'oneOf', 'not', 'if', 'then', 'else', 'dependentSchemas', 'dependencies']);
 
@@ -78,29 +78,29 @@ function walk(schema: unknown, at: string, depth: number, state: Walk): unknown 
   const copy: Record<string, unknown> = {};
   const edges: string[] = [];
   for (const [key, value] of keywordsOf(schema, state.dialect, state.isOneResource, isSchemaKeyword)) {
-    const child = `${at}/${pointerStep(key)}`;
-    let kept = value;
-    if (Array.isArray(value) && value.length > maxBranches && listOfSchemas.includes(key))
-      throw state.refuse(
-        child,
-        `has ${value.length} branches, at most ${maxBranches} are taken. Use enum for plain values.`,
-      );
-    if (Array.isArray(value) && listOfSchemas.includes(key))
-      kept = value.map((each, index) => {
-        if (inPlace.has(key)) edges.push(`${child}/${index}`);
-        return walk(each, `${child}/${index}`, depth + 1, state);
-      });
-    else if (isObject(value) && mapOfSchemas.includes(key)) kept = walkMap(key, value, child, depth, state, edges);
-    else if (oneSchema.includes(key) && (isObject(value) || typeof value === 'boolean')) {
-      if (inPlace.has(key)) edges.push(child);
-      kept = walk(value, child, depth + 1, state);
-    } else if (key === '$ref' && typeof value === 'string' && value.startsWith('#')) edges.push(normalized(value));
-    else if (key === 'default') state.hasDefaults = true;
-    put(copy, key, kept);
+    if (key === 'default') state.hasDefaults = true;
+    if (key === '$ref' && typeof value === 'string' && value.startsWith('#')) edges.push(normalized(value));
+    put(copy, key, isSchemaKeyword(key) ? walkKeyword(key, value, `${at}/${key}`, depth, state, edges) : value);
   }
   if (depth > 0) copy[state.stepKeyword] = true;
   if (edges.length > 0) state.edges.set(at, edges);
   return copy;
+}
+
+function walkKeyword(key: string, value: unknown, at: string, depth: number, state: Walk, edges: string[]): unknown {
+  if (Array.isArray(value)) {
+    if (!listOfSchemas.has(key)) return value;
+    if (value.length > maxBranches)
+      throw state.refuse(at, `has ${value.length} branches, at most ${maxBranches} are taken. Use enum for plain values.`);
+    return value.map((each, index) => {
+      if (inPlace.has(key)) edges.push(`${at}/${index}`);
+      return walk(each, `${at}/${index}`, depth + 1, state);
+    });
+  }
+  if (isObject(value) && mapOfSchemas.has(key)) return walkMap(key, value, at, depth, state, edges);
+  if (!oneSchema.has(key) || !(isObject(value) || typeof value === 'boolean')) return value;
+  if (inPlace.has(key)) edges.push(at);
+  return walk(value, at, depth + 1, state);
 }
 
 function walkMap(
