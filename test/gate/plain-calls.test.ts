@@ -93,3 +93,16 @@ test('a body that is too large is refused, and one that never ends harms nobody'
   socket.destroy();
   assert.match(await raw.say(raw.plain(hello)), /"ok":true/);
 });
+
+test('whoever hangs up ends the call', async () => {
+  const socket = connect(raw.port, '127.0.0.1');
+  socket.write(raw.plain({ args: { code: 'while True:\n    pass' } }, { path: '/call/run' }));
+  await sleep(300);
+  socket.destroy();
+  const isEnded = async (): Promise<boolean> =>
+    /tool="run",outcome="tool\.cancelled"/.test(await (await server.fetch('/metrics')).text());
+  for (let i = 0; !(await isEnded()); i++) {
+    assert.ok(i < 100, await (await server.fetch('/metrics')).text());
+    await sleep(50);
+  }
+});

@@ -83,6 +83,9 @@ test('credentials become secrets and are nowhere in the tool', () => {
     password: '${API_EXAMPLE_ORG_PASSWORD}',
   });
   assert.equal(made.tool.httpImpl!.request.headers!['Authorization'], 'Bearer ${API_EXAMPLE_ORG_AUTHORIZATION}');
+  // The name of a secret cannot begin with a digit.
+  const byNumber = importCurl(`curl -H 'X-Api-Key: key-987654321' http://127.0.0.1/`);
+  assert.equal(byNumber.secrets[0]?.name, '_127_0_0_1_X_API_KEY');
   const inUrl = importCurl('curl https://me:pass-word-1@example.org/');
   assert.equal(inUrl.tool.httpImpl!.request.urlTemplate, 'https://example.org/');
 });

@@ -1,5 +1,6 @@
 import { fail, isObject, type HttpAuth, type HttpImpl } from '../../schema/index.ts';
 import { shellWords, type Word } from './curl-words.ts';
+import { secretPrefix } from './openapi/secret-names.ts';
 import { slugify } from './openapi/slugs.ts';
 import type { ImportedTool } from './openapi/index.ts';
 
@@ -86,7 +87,7 @@ export function importCurl(
     throw fail('import.invalid', { reason: `${JSON.stringify(plain(command.url).slice(0, 100))} is no http address` });
   if (url.host.includes('$') || url.host.includes('%'))
     throw fail('import.invalid', { reason: 'the host is a variable. Write it out' });
-  const prefix = options.prefix ?? url.hostname.replace(/[^A-Za-z0-9]+/g, '_').toUpperCase();
+  const prefix = options.prefix ?? secretPrefix(url.hostname);
   const signIn = readSignIn(command, url, reader, prefix);
   const query = readQuery(url, command, reader, prefix, signIn);
   const headers = readHeaders(command, reader, prefix, signIn);

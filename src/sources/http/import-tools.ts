@@ -5,7 +5,7 @@ import { importCurl } from './curl.ts';
 import type { Dialler } from './dialler.ts';
 import { fetchText } from './fetch-text.ts';
 import { importOpenApi, parseDocument, type ImportedTool, type ImportReport } from './openapi/index.ts';
-import { slugify } from './openapi/slugs.ts';
+import { secretPrefix } from './openapi/secret-names.ts';
 
 /** Stores tools in the bundle of that slug, which is made when it is missing; all or nothing. */
 export type StoreTools = (
@@ -116,7 +116,7 @@ async function takeCurl(
   call: Call,
   { dialler, secrets, store }: ImportDeps,
 ): Promise<object> {
-  const prefix = slugify(args.bundle).replaceAll('-', '_').toUpperCase() || 'CURL';
+  const prefix = secretPrefix(args.bundle);
   const { tool, notes, secrets: found, host } = importCurl(args.command, { slug: args.slug, prefix });
   const shown = {
     bundle: args.bundle,

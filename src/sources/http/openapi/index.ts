@@ -3,7 +3,8 @@ import { isObject } from '../../../schema/index.ts';
 import { openDocument, parseDocument } from './document.ts';
 import { convertOperation, methods, type ConvertOptions, type ImportedTool } from './operations.ts';
 import { SchemaReader, shorten } from './schemas.ts';
-import { upper, type NeededSecret } from './security.ts';
+import { secretPrefix } from './secret-names.ts';
+import type { NeededSecret } from './security.ts';
 import { slugify, Slugs } from './slugs.ts';
 
 export { parseDocument, type ImportedTool, type NeededSecret };
@@ -54,7 +55,7 @@ export function importOpenApi(root: unknown, options: ImportOptions = {}): ApiIm
     document,
     schemas: new SchemaReader(document),
     slugs: new Slugs(),
-    prefix: upper(slug) || 'API',
+    prefix: secretPrefix(slug),
     baseUrl: options.baseUrl ?? originOf(info),
   };
   return {

@@ -188,6 +188,13 @@ test('objects in a query are spread as their style says, joined lists become tex
   assert.equal(requestOf(tools[0]).headers!['Cookie'], 'session=${session}');
 });
 
+test('an API whose name begins with a digit has secrets that can be set', () => {
+  const securitySchemes = { main: { type: 'http', scheme: 'bearer' } };
+  const made = one({ security: [{ main: [] }] }, { info: { title: '1Password Über', version: '1' }, components: { securitySchemes } });
+  assert.deepEqual(requestOf(made.tools[0]).auth, { type: 'bearer', value: '${_1_PASSWORD_BER_MAIN_TOKEN}' });
+  compileRequest(requestOf(made.tools[0]), made.tools[0]!.argSchema);
+});
+
 test('the way to sign in becomes auth with secrets', () => {
   const auth = (scheme: object, scopes: string[] = []) =>
     one({ security: [{ main: scopes }] }, { components: { securitySchemes: { main: scheme } } });

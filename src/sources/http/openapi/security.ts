@@ -1,5 +1,6 @@
 import { isObject, type HttpAuth } from '../../../schema/index.ts';
 import type { ApiDocument, Value } from './document.ts';
+import { upper } from './secret-names.ts';
 
 /** A secret that the imported tools use, and what a person should put into it. */
 export interface NeededSecret {
@@ -115,13 +116,3 @@ function oauth(scheme: Value, scopes: unknown, secret: (ending: string) => strin
 
 /** A text in which nothing is a placeholder. */
 export const literal = (text: string): string => text.replaceAll('${', () => '$${');
-
-/** `api-key` becomes `API_KEY`. */
-export function upper(text: string): string {
-  return text
-    .replace(/([a-z0-9])([A-Z])/g, '$1_$2')
-    .replace(/[^A-Za-z0-9]+/g, '_')
-    .replace(/^_+|_+$/g, '')
-    .toUpperCase()
-    .slice(0, 40);
-}
