@@ -24,5 +24,6 @@ export { safePattern, uncheckedPatterns, type SafePattern } from './safe-pattern
 export * from './relay.ts';
 export * from './tool.ts';
 export * from './server-info.ts';
+export * from './end-of-turn.ts';
 export * from './stay-awake.ts';
 export * from './stragglers.ts';

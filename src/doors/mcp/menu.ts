@@ -1,5 +1,5 @@
 import type { Gate } from '../../gate/index.ts';
-import { fail, packName, type Actor, type ToolView } from '../../schema/index.ts';
+import { fail, packName, reachesBundle, type Actor, type ToolView } from '../../schema/index.ts';
 import { RpcError, type McpServers, type Upstream } from '../../sources/mcp/index.ts';
 import type { Era, JsonObject } from './exchange.ts';
 import { ownShape, upstreamShape } from './tool-shape.ts';
@@ -59,7 +59,7 @@ export class Menus {
   async demand(actor: Actor, menu: Menu): Promise<void> {
     if (menu.kind !== 'bundle' || this.isReached(actor, menu)) return;
     // `ot_result` is on every menu and proves nothing.
-    if (reachesSlug(actor, menu.slug))
+    if (reachesBundle(actor, menu.slug))
       for (const { view } of (await this.tools(actor, menu)).values()) if (view.bundleSlug === menu.slug) return;
     throw fail('bundle.not_found', { ref: menu.slug });
   }
@@ -68,7 +68,7 @@ export class Menus {
   isReached(actor: Actor, menu: Menu): boolean {
     if (menu.kind !== 'bundle') return true;
     const upstream = this.upstream(menu);
-    return upstream !== undefined && reachesSlug(actor, upstream.slug);
+    return upstream !== undefined && reachesBundle(actor, upstream.slug);
   }
 
   /** All tools of the menu by the name they have there. */
@@ -161,8 +161,6 @@ export class Menus {
 function keyOf(actor: Actor, menu: Menu): string {
   return `${menuKey(menu)} ${actor.level} ${actor.isGranted ?? ''} ${actor.sessionId ?? ''} ${actor.bundles?.join(',') ?? '*'}`;
 }
-
-const reachesSlug = (actor: Actor, slug: string): boolean => !actor.bundles || actor.bundles.includes(slug);
 
 /** How a program would call this tool. */
 export const callName = (view: ToolView): string => `${packName(view.bundleSlug)}.${view.slug.replaceAll('-', '_')}`;

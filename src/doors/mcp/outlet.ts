@@ -1,5 +1,5 @@
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
-import { stayAwake, Stragglers } from '../../schema/index.ts';
+import { atEndOfTurn, Stragglers } from '../../schema/index.ts';
 
 /** Names and values in turn, as they are written. */
 export type HeaderList = readonly string[];
@@ -91,29 +91,12 @@ export function sendJson(response: ServerResponse, status: number, body: object,
   sendWhole(response, status, JSON.stringify(body), [...headerList(headers), 'Content-Type', 'application/json']);
 }
 
-interface Whole {
-  response: ServerResponse;
-  status: number;
-  text: string;
-  headers: HeaderList;
-}
-
-let ready: Whole[] = [];
-
-/** Answers that are ready in one turn of the event loop leave together: one that wakes a sleeping client holds up the others. */
 function sendWhole(response: ServerResponse, status: number, text: string, headers: HeaderList): void {
-  if (ready.push({ response, status, text, headers }) === 1) setImmediate(sendReady);
-}
-
-function sendReady(): void {
-  const now = ready;
-  ready = [];
-  for (const { response, status, text, headers } of now) {
-    if (response.destroyed) continue;
+  atEndOfTurn(() => {
+    if (response.destroyed) return;
     response.writeHead(status, [...headers, 'Content-Length', String(Buffer.byteLength(text))]);
     response.end(text);
-  }
-  stayAwake();
+  });
 }
 
 /** A refusal before any request was served. */

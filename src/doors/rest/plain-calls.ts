@@ -1,8 +1,7 @@
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import type { Gate, ToolRef } from '../../gate/index.ts';
-import { asFailure, newId, type Actor } from '../../schema/index.ts';
+import { asFailure, atEndOfTurn, newId, type Actor } from '../../schema/index.ts';
 import { argsOf, callText, whenGone } from './answer-call.ts';
-import { atEndOfTurn } from './end-of-turn.ts';
 import { parseBody } from './json-body.ts';
 import { errorAnswer, type ErrorSink } from './error-answer.ts';
 import type { PlainPost, PlainPosts } from './plain-posts.ts';

@@ -1,10 +1,9 @@
 import type { IncomingMessage } from 'node:http';
 import swagger from '@fastify/swagger';
 import fastify, { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
-import { asFailure, fail, Failure, newId, type Settings } from '../../schema/index.ts';
+import { asFailure, atEndOfTurn, fail, Failure, newId, type Settings } from '../../schema/index.ts';
 import { answerClientError } from './client-error.ts';
 import { described } from './described.ts';
-import { atEndOfTurn } from './end-of-turn.ts';
 import { errorAnswer, pathOf, type ErrorSink } from './error-answer.ts';
 import { jsonBodies } from './json-body.ts';
 import { knownVerbs } from './known-verbs.ts';

@@ -1,4 +1,4 @@
-import { stayAwake } from '../../schema/index.ts';
+import { stayAwake } from './stay-awake.ts';
 
 let waiting: (() => void)[] = [];
 
