@@ -1,5 +1,6 @@
 import type { AgentProcessState } from '../schema/index.ts';
-import type { AgentEvent, AgentState, Delta, Step } from './agent.ts';
+import type { AgentEvent, AgentState, Delta, Prompt, Step } from './agent.ts';
+import { parseRpc, type Incoming, type RpcId } from './json-rpc.ts';
 
 /** Texts beyond this are handed out in pieces, so that what must be stored after each step stays small. */
 const maxHeldText = 1024 * 1024;
@@ -16,6 +17,14 @@ export interface Held {
   sent: number;
   /** Last words on stderr, for the reason of a sudden end. */
   complaint: string;
+}
+
+/** The same for drivers that speak JSON-RPC. */
+export interface HeldRpc extends Held {
+  /** Permission requests by key, with the agent's own request id. */
+  asks: Record<string, RpcId>;
+  /** Came before the agent was ready. */
+  prompt?: Prompt;
 }
 
 export const nothingHeld: Held = { text: '', thought: '', lastText: '', messages: 0, sent: 0, complaint: '' };
@@ -88,6 +97,45 @@ export function draft<Inner extends Held>(from: AgentState, run: number): Draft<
   return step;
 }
 
+/** Sends a prompt now, or keeps it until the agent is ready. */
+export function takePrompt<Inner extends HeldRpc>(
+  step: Draft<Inner>,
+  prompt: Prompt,
+  send: (step: Draft<Inner>, prompt: Prompt) => void,
+): Step {
+  if (step.state.phase === 'ready') send(step, prompt);
+  else if (step.state.phase === 'starting') step.inner.prompt = prompt;
+  return step.done();
+}
+
+/** Answers a permission request that is open; another one is not there any more. */
+export function takeAnswer<Inner extends HeldRpc>(
+  step: Draft<Inner>,
+  key: string,
+  respond: (step: Draft<Inner>, id: RpcId) => void,
+): Step {
+  const { [key]: id, ...others } = step.inner.asks;
+  if (id === undefined) return step.done();
+  step.inner.asks = others;
+  respond(step, id);
+  return step.done();
+}
+
+/** Takes a line of the agent: a message, or a complaint. */
+export function takeLine<Inner extends Held>(
+  step: Draft<Inner>,
+  line: string,
+  stream: 'out' | 'err',
+  take: (step: Draft<Inner>, message: Incoming) => void,
+): Step {
+  if (stream === 'err') step.inner.complaint = keepComplaint(step.inner.complaint, line);
+  else {
+    const message = parseRpc(line);
+    if (message && step.state.phase !== 'ended') take(step, message);
+  }
+  return step.done();
+}
+
 /** A line reached the agent, or could not. */
 export function takeDelivered(step: Draft<Held>, id: string, error?: string): Step {
   const { state } = step;
@@ -109,5 +157,5 @@ export function takeProcess(step: Draft<Held>, change: AgentProcessState): Step 
   return step.done();
 }
 
-export const keepComplaint = (before: string, line: string): string =>
+const keepComplaint = (before: string, line: string): string =>
   line.trim() ? line.trim().slice(0, 400) : before;

@@ -11,7 +11,7 @@ export {
   type ProgramRequest,
 } from './engine.ts';
 export type { ProgramError } from './program-error.ts';
-export { functionInfo, type FunctionInfo, type Param } from './signature.ts';
+export { functionInfo, pythonType, type FunctionInfo, type Param } from './signature.ts';
 export { bindArguments } from './bind-arguments.ts';
 export { nearest, editDistance, listing } from './nearest.ts';
 export {

@@ -66,6 +66,9 @@ function signatureText(fullName: string, params: readonly Param[]): string {
   return `${fullName}(${parts.join(', ')})`;
 }
 
+/** What a value of a schema is in Python; `Any` when nobody can tell. */
+export const pythonType = (schema: unknown): string => typeOf(schema, isRecord(schema) ? schema : {}, 0);
+
 function typeOf(schema: unknown, root: Record<string, unknown>, depth: number): string {
   const field = follow(schema, root, depth);
   if (!isRecord(field) || depth > 8) return 'Any';

@@ -7,21 +7,27 @@ import type {
 } from '@agentclientprotocol/sdk';
 import { isObject } from '../../schema/index.ts';
 import type { AgentDriver, AgentSpec, AgentState, PermissionOption, Prompt } from '../agent.ts';
-import { draft, keepComplaint, nothingHeld, takeDelivered, takeProcess, type Draft } from '../agent-state.ts';
-import { list, parseRpc, text, type Incoming, type RpcId } from '../json-rpc.ts';
+import {
+  draft,
+  nothingHeld,
+  takeAnswer,
+  takeDelivered,
+  takeLine,
+  takeProcess,
+  takePrompt,
+  type Draft,
+  type HeldRpc,
+} from '../agent-state.ts';
+import { list, text, type Incoming, type RpcId } from '../json-rpc.ts';
 import { noteCall, takeUpdate, tellCall, type HoldsCalls } from './acp-updates.ts';
 
 type Waiting = 'initialize' | 'new' | 'load' | 'model' | 'prompt';
 
-interface Inner extends HoldsCalls {
+interface Inner extends HoldsCalls, HeldRpc {
   spec: AgentSpec;
   nextId: number;
   /** Our open requests. */
   waiting: Record<string, Waiting>;
-  /** Permission requests by key, with the agent's own request id. */
-  asks: Record<string, RpcId>;
-  /** Came before the agent was ready. */
-  prompt?: Prompt;
   /** While a transcript is loaded the agent repeats it; that is stored already. */
   isReplaying?: boolean;
 }
@@ -50,12 +56,7 @@ export const acpDriver: AgentDriver = {
     return step.done();
   },
 
-  prompt(state, prompt) {
-    const step = begin(state);
-    if (state.phase === 'ready') sendPrompt(step, prompt);
-    else if (state.phase === 'starting') step.inner.prompt = prompt;
-    return step.done();
-  },
+  prompt: (state, prompt) => takePrompt(begin(state), prompt, sendPrompt),
 
   cancel(state) {
     const step = begin(state);
@@ -71,25 +72,12 @@ export const acpDriver: AgentDriver = {
     return step.done();
   },
 
-  answer(state, key, optionId) {
-    const step = begin(state);
-    const id = step.inner.asks[key];
-    if (id === undefined) return step.done();
-    const { [key]: _answered, ...others } = step.inner.asks;
-    step.inner.asks = others;
-    respond(step, id, optionId === null ? cancelledPermission : { outcome: { outcome: 'selected', optionId } });
-    return step.done();
-  },
+  answer: (state, key, optionId) =>
+    takeAnswer(begin(state), key, (step, id) =>
+      respond(step, id, optionId === null ? cancelledPermission : { outcome: { outcome: 'selected', optionId } }),
+    ),
 
-  line(state, line, stream = 'out') {
-    const step = begin(state);
-    if (stream === 'err') step.inner.complaint = keepComplaint(step.inner.complaint, line);
-    else {
-      const message = parseRpc(line);
-      if (message && state.phase !== 'ended') take(step, message);
-    }
-    return step.done();
-  },
+  line: (state, line, stream = 'out') => takeLine(begin(state), line, stream, take),
 
   delivered: (state, id, error) => takeDelivered(begin(state), id, error),
 

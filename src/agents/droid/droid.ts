@@ -2,24 +2,24 @@ import { isObject } from '../../schema/index.ts';
 import type { AgentDriver, AgentSpec, AgentState, PermissionOption, Prompt } from '../agent.ts';
 import {
   draft,
-  keepComplaint,
   nothingHeld,
+  takeAnswer,
   takeDelivered,
+  takeLine,
   takeProcess,
+  takePrompt,
   type Draft,
-  type Held,
+  type HeldRpc,
 } from '../agent-state.ts';
-import { list, parseRpc, text, type Incoming, type RpcId } from '../json-rpc.ts';
+import { list, text, type Incoming, type RpcId } from '../json-rpc.ts';
 import { takeNotification } from './droid-notifications.ts';
 
 type Waiting = 'open' | 'load' | 'prompt' | 'interrupt';
 
-export interface DroidInner extends Held {
+export interface DroidInner extends HeldRpc {
   spec: AgentSpec;
   nextId: number;
   waiting: Record<string, Waiting>;
-  asks: Record<string, RpcId>;
-  prompt?: Prompt;
   /** Text that came as deltas is not taken again from the whole message. */
   hasDeltas?: boolean;
   /** Being idle ends a turn only after the droid was seen at work. */
@@ -48,12 +48,7 @@ export const droidDriver: AgentDriver = {
     return step.done();
   },
 
-  prompt(state, prompt) {
-    const step = begin(state);
-    if (state.phase === 'ready') sendPrompt(step, prompt);
-    else if (state.phase === 'starting') step.inner.prompt = prompt;
-    return step.done();
-  },
+  prompt: (state, prompt) => takePrompt(begin(state), prompt, sendPrompt),
 
   cancel(state) {
     const step = begin(state);
@@ -69,25 +64,12 @@ export const droidDriver: AgentDriver = {
     return step.done();
   },
 
-  answer(state, key, optionId) {
-    const step = begin(state);
-    const id = step.inner.asks[key];
-    if (id === undefined) return step.done();
-    const { [key]: _answered, ...others } = step.inner.asks;
-    step.inner.asks = others;
-    respond(step, id, { selectedOption: optionId ?? 'cancel' });
-    return step.done();
-  },
+  answer: (state, key, optionId) =>
+    takeAnswer(begin(state), key, (step, id) =>
+      respond(step, id, { selectedOption: optionId ?? 'cancel' }),
+    ),
 
-  line(state, line, stream = 'out') {
-    const step = begin(state);
-    if (stream === 'err') step.inner.complaint = keepComplaint(step.inner.complaint, line);
-    else {
-      const message = parseRpc(line);
-      if (message && state.phase !== 'ended') take(step, message);
-    }
-    return step.done();
-  },
+  line: (state, line, stream = 'out') => takeLine(begin(state), line, stream, take),
 
   delivered: (state, id, error) => takeDelivered(begin(state), id, error),
 

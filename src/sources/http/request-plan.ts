@@ -2,6 +2,7 @@ import type { HttpAuth, HttpImpl, JsonSchema } from '../../schema/index.ts';
 import { compileAuth, type AuthPlan } from './auth.ts';
 import { compileBody, compileValue, type BodyTemplate } from './body-template.ts';
 import { forHeader, forQuery } from './encodings.ts';
+import { isConnectionHeader, isHeaderName } from './header-names.ts';
 import {
   declaredNames,
   fillText,
@@ -45,21 +46,6 @@ export interface RequestPlan {
 
 const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
 const idempotent = new Set(['GET', 'HEAD', 'PUT', 'DELETE', 'OPTIONS']);
-const token = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
-/** The connection's own headers: set by us or not at all. */
-const ownHeaders = new Set([
-  'host',
-  'content-length',
-  'transfer-encoding',
-  'connection',
-  'keep-alive',
-  'upgrade',
-  'te',
-  'trailer',
-  'expect',
-  'proxy-authorization',
-  'proxy-connection',
-]);
 
 /** Compiles `httpImpl.request`; throws TemplateProblem with a message that starts with the field it is about. */
 export function compileRequest(request: HttpImpl['request'], argSchema: JsonSchema | undefined): RequestPlan {
@@ -159,8 +145,8 @@ function compileHeader(name: string, value: string, declared: ReadonlySet<string
 
 /** Throws TemplateProblem for what is no header name, or one that only the connection may set. */
 export function checkHeaderName(name: string): void {
-  if (!token.test(name)) throw new TemplateProblem(`${shown(name)} is no valid header name`);
-  if (ownHeaders.has(name.toLowerCase())) throw new TemplateProblem(`the header ${name} cannot be set by a tool`);
+  if (!isHeaderName(name)) throw new TemplateProblem(`${shown(name)} is no valid header name`);
+  if (isConnectionHeader(name)) throw new TemplateProblem(`the header ${name} cannot be set by a tool`);
 }
 
 interface Parts {

@@ -1,4 +1,4 @@
-import { exampleInvocation, pythonLiteral } from '../../code/index.ts';
+import { exampleInvocation, pythonLiteral, pythonType } from '../../code/index.ts';
 import { functionName, type Actor, type PackEntry, type Settings } from '../../schema/index.ts';
 import { instructionsFor, type DiscoveryDeps, type Info } from './discovery.ts';
 import { searchAll, type FindTools, type Found } from './help-search.ts';
@@ -98,7 +98,7 @@ function toolHelp({ name, pack, view, info }: Listed, settings: Settings, level:
     ...(args.length > 0 ? args : ['(none)']),
     '',
     '## Returns',
-    view.returns ?? returnType(view.outputSchema),
+    view.returns ?? pythonType(view.outputSchema),
     '',
     '## Example',
     example,
@@ -106,20 +106,6 @@ function toolHelp({ name, pack, view, info }: Listed, settings: Settings, level:
     ...(level === 'full' ? ['## Details', ...more, ''] : []),
     `Documentation: ${docUrl(pack, settings)}`,
   ].join('\n');
-}
-
-const returnTypes: Record<string, string> = {
-  string: 'str',
-  integer: 'int',
-  number: 'float',
-  boolean: 'bool',
-  array: 'list',
-  object: 'dict',
-};
-
-function returnType(schema: unknown): string {
-  const type = typeof schema === 'object' && schema !== null ? (schema as { type?: unknown }).type : undefined;
-  return typeof type === 'string' ? (returnTypes[type] ?? 'Any') : 'Any';
 }
 
 async function packHelp({ directory, settings }: HelpDeps, actor: Actor, pack: PackEntry, info: Info): Promise<string> {

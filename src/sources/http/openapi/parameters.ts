@@ -1,4 +1,5 @@
 import { isObject } from '../../../schema/index.ts';
+import { isConnectionHeader, isHeaderName } from '../header-names.ts';
 import type { ApiDocument, Value } from './document.ts';
 import { shorten, type SchemaReader } from './schemas.ts';
 import { literal } from './security.ts';
@@ -27,19 +28,6 @@ export const noArguments = (): Arguments => ({
 
 const maxProperties = 60;
 const ignoredHeaders = new Set(['accept', 'content-type', 'authorization']);
-const refusedHeaders = new Set([
-  'host',
-  'content-length',
-  'transfer-encoding',
-  'connection',
-  'keep-alive',
-  'upgrade',
-  'te',
-  'trailer',
-  'expect',
-  'proxy-authorization',
-  'proxy-connection',
-]);
 
 /** The parameters of an operation; those of its path come first and are replaced by its own of the same name and place. */
 export function parametersOf(document: ApiDocument, pathItem: Value, operation: Value): Value[] {
@@ -62,7 +50,7 @@ export function addParameter(args: Arguments, parameter: Value, document: ApiDoc
   const isRequired = parameter['required'] === true || place === 'path';
   if (place === 'header') {
     if (ignoredHeaders.has(name.toLowerCase())) return;
-    if (refusedHeaders.has(name.toLowerCase()) || !/^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/.test(name))
+    if (isConnectionHeader(name) || !isHeaderName(name))
       return void args.notes.push(`the header ${name.slice(0, 40)} cannot be set by a tool`);
     args.headers[name] = placeholder(declare(args, name, schema, isRequired));
   } else if (place === 'cookie')
