@@ -9,6 +9,21 @@ import type { SearchMemory } from './search-memory.ts';
 /** Written into the file; another number means: made by another version, build again. */
 const layout = 2;
 
+/** SQLite's own codes: another connection holds the file; other tables, broken pages, no database at all. */
+const busy = 5;
+const damaged = new Set([1, 11, 26]);
+
+const waitMs = 10_000;
+/** SQLite lets none of two processes wait that make the same new file at the same moment: we do. */
+const napMs = 10;
+const napping = new Int32Array(new SharedArrayBuffer(4));
+
+interface Unopened {
+  reason: string;
+  isDamaged: boolean;
+  isBusy: boolean;
+}
+
 /** A change since the base was saved; without a document it was removed. */
 export interface Change {
   id: string;
@@ -26,26 +41,47 @@ export class SearchFile {
     this.#db = db;
   }
 
-  /** Opens the file and fills the memory from it. A file that is damaged or of another layout is deleted and made anew. */
+  /**
+   * Opens the file and fills the memory from it. A file that is damaged or of another layout is deleted and made anew;
+   * one that another process holds, or that the disk refuses, is left alone.
+   */
   static open(path: string, memory: SearchMemory, onProblem: (reason: string) => void): SearchFile | undefined {
-    for (const consequence of ['is built again', 'is kept in memory only']) {
-      let db: DatabaseSync | undefined;
-      try {
-        db = new DatabaseSync(path, { timeout: 10_000 });
-        chmodSync(path, 0o600);
-        db.exec(`PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;
-          CREATE TABLE IF NOT EXISTS parts (name TEXT PRIMARY KEY, crc INTEGER NOT NULL, data BLOB NOT NULL) STRICT;
-          CREATE TABLE IF NOT EXISTS changes (seq INTEGER PRIMARY KEY, id TEXT NOT NULL, doc TEXT) STRICT;`);
-        const file = new SearchFile(db);
-        file.#load(memory);
-        return file;
-      } catch (error) {
-        if (db?.isOpen) db.close();
-        onProblem(`the search index ${consequence}: ${(error as Error).message}`);
-        for (const suffix of ['', '-wal', '-shm']) rmSync(path + suffix, { force: true });
+    const giveUpAt = performance.now() + waitMs;
+    for (let isNew = false; ; ) {
+      const opened = SearchFile.#tryOpen(path, memory);
+      if (opened instanceof SearchFile) return opened;
+      if (opened.isBusy && performance.now() < giveUpAt) {
+        Atomics.wait(napping, 0, 0, napMs);
+        continue;
       }
+      if (isNew || !opened.isDamaged) {
+        onProblem(`the search index is kept in memory only: ${opened.reason}`);
+        return undefined;
+      }
+      onProblem(`the search index is built again: ${opened.reason}`);
+      for (const suffix of ['', '-wal', '-shm']) rmSync(path + suffix, { force: true });
+      isNew = true;
     }
-    return undefined;
+  }
+
+  static #tryOpen(path: string, memory: SearchMemory): SearchFile | Unopened {
+    let db: DatabaseSync | undefined;
+    try {
+      db = new DatabaseSync(path, { timeout: waitMs });
+      chmodSync(path, 0o600);
+      db.exec(`PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;
+        CREATE TABLE IF NOT EXISTS parts (name TEXT PRIMARY KEY, crc INTEGER NOT NULL, data BLOB NOT NULL) STRICT;
+        CREATE TABLE IF NOT EXISTS changes (seq INTEGER PRIMARY KEY, id TEXT NOT NULL, doc TEXT) STRICT;`);
+      const file = new SearchFile(db);
+      file.#load(memory);
+      return file;
+    } catch (error) {
+      if (db?.isOpen) db.close();
+      const { message, code, errcode = 0 } = error as Error & { code?: string; errcode?: number };
+      // Without any code it is our own finding: what is in the file is not what we write.
+      const isDamaged = code === undefined || damaged.has(errcode & 0xff);
+      return { reason: message, isDamaged, isBusy: (errcode & 0xff) === busy };
+    }
   }
 
   #load(memory: SearchMemory): void {

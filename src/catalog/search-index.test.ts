@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, test } from 'node:test';
 import { openSearchIndex, type SearchDoc, type SearchIndex } from './index.ts';
 import { scan } from './search-scan.ts';
@@ -128,11 +129,29 @@ describe('search index', () => {
     }
   });
 
+  test('a file that another process holds is waited for and left as it is', async () => {
+    fill(3);
+    const path = join(folder, 'index.db');
+    const holder = new DatabaseSync(path);
+    holder.exec('CREATE TABLE of_another (x); BEGIN; SELECT * FROM of_another');
+    const { ino } = await stat(path);
+    setTimeout(() => holder.exec('ROLLBACK'), 300);
+    const index = start();
+    assert.deepEqual(await ids(index, 'tool-2'), ['id2']);
+    assert.deepEqual(problems, []);
+    assert.equal((await stat(path)).ino, ino);
+    holder.close();
+  });
+
   test('a place that cannot be written costs nothing but the file', async () => {
     fill(3);
-    const index = start(join(folder, 'no', 'such', 'folder', 'index.db'));
-    assert.deepEqual(await ids(index, 'tool-2'), ['id2']);
-    assert.match(problems.join('\n'), /kept in memory only/);
+    // A folder lies in the place of the second one.
+    for (const path of [join(folder, 'no', 'such', 'folder', 'index.db'), folder]) {
+      problems.length = 0;
+      assert.deepEqual(await ids(start(path), 'tool-2'), ['id2']);
+      assert.match(problems.join('\n'), /^the search index is kept in memory only: [^\n]*$/);
+    }
+    assert.ok((await stat(folder)).isDirectory());
   });
 
   test('what changes while a sync is loading is not overwritten by what was loaded', async () => {
