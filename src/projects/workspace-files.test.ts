@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { mkdir, mkdtemp, readFile, readdir, rm, symlink, writeFile } from 'node:fs/promises';
+import { once } from 'node:events';
+import { mkdir, mkdtemp, readFile, readdir, readlink, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, test } from 'node:test';
 import { extract } from 'tar-stream';
 import type { Failure } from '../schema/index.ts';
+import { until } from '../../test/kit/until.ts';
 import { archive, readPlace, removePlace, writePlace } from './index.ts';
 
 let outer: string;
@@ -104,4 +106,24 @@ describe('files of a workspace', () => {
     }
     assert.deepEqual(seen, { a: '', 'a/one': '1', two: '22' });
   });
+
+  test('leave nothing open when a path leads nowhere or the reader of an archive goes away', async () => {
+    await writePlace(root, 'plain', bytes('x'), 9);
+    await writeFile(join(root, 'large'), Buffer.alloc(4_000_000));
+    await assert.rejects(removePlace(root, 'gone/file'), code('file.not_found'));
+    await assert.rejects(removePlace(root, 'plain/file'), code('file.not_found'));
+    await assert.rejects(archive(root, 'gone', 1000), code('file.not_found'));
+    await assert.rejects(archive(root, 'plain', 1000), code('file.not_found'));
+    const left = await archive(root, '', 9_000_000);
+    left.on('error', () => {});
+    await once(left, 'readable');
+    left.destroy();
+    await until(async () => (await openBelow(root)).length === 0);
+  });
 });
+
+/** What this process holds open in a folder; one that is forgotten ends the process when it is collected. */
+async function openBelow(folder: string): Promise<string[]> {
+  const names = await Promise.all((await readdir('/proc/self/fd')).map((fd) => readlink(`/proc/self/fd/${fd}`).catch(() => '')));
+  return names.filter((name) => name.startsWith(folder));
+}

@@ -1,6 +1,8 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { constants } from 'node:fs';
 import { lstat, mkdir, open, readdir, rename, rmdir, unlink, type FileHandle } from 'node:fs/promises';
+import type { Writable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import { pack, type Pack } from 'tar-stream';
 import { fail } from '../schema/index.ts';
 import { entriesBelow, inFolder, openFolderAt, splitPath, walkTo } from '../store/index.ts';
@@ -62,21 +64,17 @@ export async function writePlace(root: string, path: string, bytes: AsyncIterabl
 export async function removePlace(root: string, path: string): Promise<void> {
   const parts = splitPath(path);
   if (parts.length === 0) throw fail('request.invalid', { reason: 'the workspace itself cannot be removed here' });
-  const parent = await walkTo(root, parts.slice(0, -1));
-  const folder = parent.name === undefined ? parent.parent : await openFolderAt(parent.path).catch(missing(path));
+  const folder = await openFolderIn(root, parts.slice(0, -1), path);
   try {
     await removeEntry(folder, parts[parts.length - 1]!, path);
   } finally {
-    if (folder !== parent.parent) await folder.close();
-    await parent.parent.close();
+    await folder.close();
   }
 }
 
 /** A whole folder as a tar stream; links are left out. */
 export async function archive(root: string, path: string, maxBytes: number): Promise<Pack> {
-  const place = await walkTo(root, splitPath(path));
-  const folder = place.name === undefined ? place.parent : await openFolderAt(place.path).catch(missing(path));
-  if (folder !== place.parent) await place.parent.close();
+  const folder = await openFolderIn(root, splitPath(path), path);
   const tar = pack();
   const budget = { left: maxBytes };
   addFolder(tar, folder, budget)
@@ -84,6 +82,17 @@ export async function archive(root: string, path: string, maxBytes: number): Pro
     .finally(() => folder.close())
     .catch(() => {});
   return tar;
+}
+
+/** The caller closes it; whatever was opened on the way there is closed, also when there is no such folder. */
+async function openFolderIn(root: string, parts: readonly string[], shown: string): Promise<FileHandle> {
+  const place = await walkTo(root, parts);
+  if (place.name === undefined) return place.parent;
+  try {
+    return await openFolderAt(place.path).catch(missing(shown));
+  } finally {
+    await place.parent.close();
+  }
 }
 
 async function addFolder(tar: Pack, folder: FileHandle, budget: { left: number }): Promise<void> {
@@ -100,20 +109,23 @@ async function addFile(tar: Pack, path: string, entry: { name: string; mtime: Da
     const { size } = await handle.stat();
     budget.left -= size;
     if (budget.left < 0) throw fail('response.too_large', { tool: 'The archive', limit: 'too many' });
-    const sink = tar.entry({ ...entry, size });
-    // A file that shrinks or grows meanwhile is padded or cut to the size in its header.
-    let left = size;
-    for await (const chunk of handle.createReadStream({ autoClose: false, highWaterMark: 256 * 1024 }) as AsyncIterable<Buffer>) {
-      const part = chunk.subarray(0, left);
-      left -= part.length;
-      if (part.length > 0 && !sink.write(part)) await new Promise<void>((resolve) => void sink.once('drain', () => resolve()));
-      if (left === 0) break;
-    }
-    for (; left > 0; left -= Math.min(left, 65536)) sink.write(Buffer.alloc(Math.min(left, 65536)));
-    await new Promise<void>((resolve) => sink.end(() => resolve()));
+    // Whoever reads the archive may leave at any moment: the sink then fails, and nobody else listens to it.
+    await pipeline(exactly(handle, size), tar.entry({ ...entry, size }) as unknown as Writable);
   } finally {
     await handle.close();
   }
+}
+
+/** A file that shrinks or grows meanwhile is padded or cut to the size in its header. */
+async function* exactly(handle: FileHandle, size: number): AsyncGenerator<Buffer> {
+  let left = size;
+  for await (const chunk of handle.createReadStream({ autoClose: false, highWaterMark: 256 * 1024 }) as AsyncIterable<Buffer>) {
+    if (left === 0) return;
+    const part = chunk.subarray(0, left);
+    left -= part.length;
+    yield part;
+  }
+  for (; left > 0; left -= Math.min(left, 65536)) yield Buffer.alloc(Math.min(left, 65536));
 }
 
 async function writeCapped(path: string, bytes: AsyncIterable<Uint8Array>, maxBytes: number): Promise<{ size: number; sha256: string }> {

@@ -128,6 +128,19 @@ describe('files of a workspace over REST', () => {
     assert.equal((await (await send('GET', '/empty')).arrayBuffer()).byteLength, 0);
   });
 
+  test('outlive whoever leaves in the middle of an archive', async () => {
+    await send('PUT', '/big/one', new Uint8Array(8_000_000));
+    for (const kind of ['tar', 'tgz']) {
+      const leaving = new AbortController();
+      const answer = await fetch(files(`/?archive=${kind}`), { headers: { authorization: `Bearer ${writer}` }, signal: leaving.signal });
+      await answer.body!.getReader().read();
+      leaving.abort();
+    }
+    assert.equal((await send('GET', '/?archive=zip')).status, 400);
+    assert.equal((await send('GET', '/big/one?archive=tar')).status, 404);
+    assert.equal((await send('DELETE', '/big')).status, 204);
+  });
+
   test('are seen by commands inside, and links that these make lead nowhere', async () => {
     await send('PUT', '/seen.txt', 'from outside');
     const made = await value('container_exec', { project_id: project.id, command: 'cat seen.txt; ln -s /etc/passwd evil; ln -s / root; ln -s seen.txt good' });

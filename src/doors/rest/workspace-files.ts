@@ -11,7 +11,7 @@ import { resource, type Authenticate } from './resource.ts';
 
 const maxFileBytes = 256 * 1024 * 1024;
 const maxArchiveBytes = 4 * 1024 * 1024 * 1024;
-const what = 'Files of a workspace';
+const what = 'Reaching files of a workspace';
 const Written = Type.Object({ path: Type.String(), size: Type.Integer(), sha256: Type.String() });
 
 /** GET, PUT, DELETE /workspaces/{id}/files/{path}: raw bytes; a folder is a list, or with ?archive=tar one stream. */
@@ -29,6 +29,7 @@ export function workspaceFileRoutes(app: FastifyInstance, authenticate: Authenti
             demandLevel(actor, 'write', what);
             const root = projects.folderOf(await projects.workspace(actor, idOf(request)));
             const kind = textParam(request.query, 'archive');
+            if (kind !== undefined && kind !== 'tar' && kind !== 'tgz') throw fail('request.invalid', { reason: `archive must be tar or tgz (${kind.slice(0, 20)})` });
             if (kind !== undefined) return sendArchive(reply, Readable.from(await archive(root, pathIn(request), maxArchiveBytes)), kind);
             const found = await readPlace(root, pathIn(request));
             if (found.type === 'folder') return { path: pathIn(request), entries: found.entries };
@@ -103,8 +104,7 @@ export function bodyOf(request: FastifyRequest, maxBytes = maxFileBytes): AsyncI
 const idOf = (request: FastifyRequest): string => (request.params as { id: string }).id;
 const pathIn = (request: FastifyRequest): string => (request.params as { '*'?: string })['*'] ?? '';
 
-function sendArchive(reply: FastifyReply, tar: Readable, kind: string): FastifyReply {
-  if (kind !== 'tar' && kind !== 'tgz') throw fail('request.invalid', { reason: `archive must be tar or tgz (${kind.slice(0, 20)})` });
+function sendArchive(reply: FastifyReply, tar: Readable, kind: 'tar' | 'tgz'): FastifyReply {
   const out = new PassThrough();
   void (kind === 'tgz' ? pipeline(tar, createGzip(), out) : pipeline(tar, out)).catch(() => out.destroy());
   return reply.header('Content-Type', kind === 'tar' ? 'application/x-tar' : 'application/gzip').header('Content-Disposition', `attachment; filename="workspace.${kind}"`).send(out);
