@@ -1,7 +1,7 @@
 import {
   check,
+  checkSchema,
   checkText,
-  compileSchema,
   fail,
   type Failure,
   isObject,
@@ -27,8 +27,8 @@ export function checkToolBody(slug: string, version: string, raw: unknown): Tool
   checkDisplayName(body.displayName);
   checkImpl(body);
   checkTags(body.tags ?? []);
-  compileSchema(body.argSchema, { at: '/argSchema' });
-  if (body.outputSchema !== undefined) compileSchema(body.outputSchema, { at: '/outputSchema' });
+  checkSchema(body.argSchema, '/argSchema');
+  if (body.outputSchema !== undefined) checkSchema(body.outputSchema, '/outputSchema');
   return body;
 }
 

@@ -2,10 +2,8 @@ import { fail } from './errors.ts';
 import { isObject, type JsonSchema } from './json.ts';
 import { dialectOf, keywordsOf, type Dialect } from './json-schema-dialect.ts';
 
-const maxBytes = 256 * 1024;
-const maxDepth = 64;
-const maxSubschemas = 2000;
-const maxBranches = 500;
+/** What a schema may have at most. */
+export const schemaLimits = { characters: 256 * 1024, depth: 64, subschemas: 2000, branches: 500 };
 
 const oneSchema = new Set([
   'not',
@@ -42,8 +40,8 @@ export interface Inspected {
  */
 export function inspectSchema(schema: unknown, text: string, at: string, stepKeyword: string): Inspected {
   const refuse = (place: string, reason: string): Error => refusalAt(at, place, reason);
-  if (text.length > maxBytes)
-    throw refuse('#', `has ${text.length} characters, at most ${maxBytes} are taken. Make it shorter.`);
+  if (text.length > schemaLimits.characters)
+    throw refuse('#', `has ${text.length} characters, at most ${schemaLimits.characters} are taken. Make it shorter.`);
   const dialect = dialectOf(schema);
   if (!dialect)
     throw refuse(
@@ -73,8 +71,8 @@ interface Walk {
 function walk(schema: unknown, at: string, depth: number, state: Walk): unknown {
   if (typeof schema === 'boolean') return schema;
   if (!isObject(schema)) throw state.refuse(at, 'must be an object, true or false.');
-  if (depth > maxDepth) throw state.refuse(at, `is nested deeper than ${maxDepth} levels. Make it flatter.`);
-  if (++state.schemas > maxSubschemas) throw state.refuse(at, `has more than ${maxSubschemas} parts. Make it smaller.`);
+  if (depth > schemaLimits.depth) throw state.refuse(at, `is nested deeper than ${schemaLimits.depth} levels. Make it flatter.`);
+  if (++state.schemas > schemaLimits.subschemas) throw state.refuse(at, `has more than ${schemaLimits.subschemas} parts. Make it smaller.`);
   const copy: Record<string, unknown> = {};
   const edges: string[] = [];
   for (const [key, value] of keywordsOf(schema, state.dialect, state.isOneResource, isSchemaKeyword)) {
@@ -90,8 +88,8 @@ function walk(schema: unknown, at: string, depth: number, state: Walk): unknown 
 function walkKeyword(key: string, value: unknown, at: string, depth: number, state: Walk, edges: string[]): unknown {
   if (Array.isArray(value)) {
     if (!listOfSchemas.has(key)) return value;
-    if (value.length > maxBranches)
-      throw state.refuse(at, `has ${value.length} branches, at most ${maxBranches} are taken. Use enum for plain values.`);
+    if (value.length > schemaLimits.branches)
+      throw state.refuse(at, `has ${value.length} branches, at most ${schemaLimits.branches} are taken. Use enum for plain values.`);
     return value.map((each, index) => {
       if (inPlace.has(key)) edges.push(`${at}/${index}`);
       return walk(each, `${at}/${index}`, depth + 1, state);

@@ -8,7 +8,7 @@ import { isObject } from './json.ts';
 import { explainErrors, inOneLine } from './json-schema-errors.ts';
 import type { Dialect } from './json-schema-dialect.ts';
 import { inspectSchema, type Inspected } from './json-schema-guard.ts';
-import { compilesForSure } from './json-schema-plain.ts';
+import { isPlainSchema } from './json-schema-plain.ts';
 import { isPattern, safePattern } from './safe-pattern.ts';
 
 /** The answer of a check: the value with defaults filled in, or what does not fit. */
@@ -50,6 +50,11 @@ export function compileSchema(schema: unknown, options: CompileOptions = {}): Co
   return compiled;
 }
 
+/** Throws as compileSchema does, and keeps nothing: for schemas that are stored and perhaps never asked for. */
+export function checkSchema(schema: unknown, at: string): void {
+  if (!isPlainSchema(schema)) new LazySchema(schema, { at });
+}
+
 function keyOf(schema: unknown, { defaults = false, formats = true, at = '' }: CompileOptions): string {
   const options = defaults ? (formats ? 'd:' : 'dn:') : formats ? ':' : 'n:';
   const known = isObject(schema) ? keys.get(schema) : undefined;
@@ -71,20 +76,28 @@ function textOf(schema: unknown, at: string): string {
 
 /** Checks with the validator that stops at the first finding; asks the thorough one only for small values that failed. */
 class LazySchema implements CompiledSchema {
-  readonly #inspected: Inspected;
+  readonly #schema: unknown;
   readonly #options: CompileOptions;
+  #known: Inspected | undefined;
   #first: ValidateFunction | undefined;
   #unchecked: readonly string[] = [];
   #thorough: ValidateFunction | undefined;
 
   constructor(schema: unknown, options: CompileOptions) {
+    this.#schema = schema;
     this.#options = options;
+    // Compiling costs milliseconds: where nothing can go wrong it waits until a value is checked.
+    if (isPlainSchema(schema)) return;
     const at = options.at ?? '';
-    this.#inspected = inspectSchema(schema, textOf(schema, at), at, stepKeyword);
-    const meta = metaValidator(this.#inspected.dialect);
-    if (meta.validateSchema(this.#inspected.counted as AnySchema) !== true)
-      throw refusal(at, explainErrors(meta.errors ?? [], at));
-    if (!compilesForSure(this.#inspected.counted, stepKeyword)) this.#validator();
+    const { dialect, counted } = this.#inspected;
+    const meta = metaValidator(dialect);
+    if (meta.validateSchema(counted as AnySchema) !== true) throw refusal(at, explainErrors(meta.errors ?? [], at));
+    this.#validator();
+  }
+
+  get #inspected(): Inspected {
+    const at = this.#options.at ?? '';
+    return (this.#known ??= inspectSchema(this.#schema, textOf(this.#schema, at), at, stepKeyword));
   }
 
   get uncheckedPatterns(): readonly string[] {
