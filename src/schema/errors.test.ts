@@ -72,3 +72,17 @@ test('what is not ours becomes an internal failure that keeps its cause to itsel
   assert.equal(failure.cause, cause);
   assert.doesNotMatch(failure.message, /secret detail/);
 });
+
+test('a full disk has a name, whoever noticed it', () => {
+  for (const error of [
+    Object.assign(new Error('no space left on device'), { code: 'ENOSPC' }),
+    Object.assign(new Error('quota exceeded'), { code: 'EDQUOT' }),
+    Object.assign(new Error('database or disk is full'), { code: 'ERR_SQLITE_ERROR', errcode: 13 }),
+  ]) {
+    const failure = asFailure(error);
+    assert.equal(failure.code, 'limit.storage');
+    assert.match(failure.message, /disk .* is full/);
+    assert.equal(failure.cause, error);
+  }
+  assert.equal(asFailure(undefined).code, 'server.internal');
+});

@@ -134,9 +134,23 @@ export function isDispatchCode(code: ErrorCode): boolean {
   return catalogue[code].http === 200;
 }
 
-/** Turns anything thrown into a Failure; what is not one of ours becomes `server.internal` with its cause kept. */
+/**
+ * Turns anything thrown into a Failure. A full disk has a name; what else is not one of ours becomes `server.internal`.
+ * The cause is kept.
+ */
 export function asFailure(error: unknown): Failure {
-  return error instanceof Failure ? error : fail('server.internal', {}, { cause: error });
+  if (error instanceof Failure) return error;
+  if (isDiskFull(error)) return fail('limit.storage', { reason: noRoom }, { cause: error });
+  return fail('server.internal', {}, { cause: error });
+}
+
+const noRoom = "the disk that holds the server's home is full. Make room, then try again.";
+const sqliteFull = 13;
+
+/** True for what the system, or SQLite, throws when there is no room left. */
+export function isDiskFull(error: unknown): boolean {
+  const { code, errcode = 0 } = (error ?? {}) as { code?: unknown; errcode?: number };
+  return code === 'ENOSPC' || code === 'EDQUOT' || (errcode & 0xff) === sqliteFull;
 }
 
 function fillIn(sentence: string, params: Params): string {

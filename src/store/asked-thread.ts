@@ -1,4 +1,5 @@
 import type { Worker } from 'node:worker_threads';
+import { errorOf, type Refusal } from './new-files.ts';
 
 const endAfterMs = 10_000;
 
@@ -6,7 +7,7 @@ const endAfterMs = 10_000;
 export interface ThreadAnswer {
   number: number;
   value?: unknown;
-  error?: { code: string; message: string };
+  error?: Refusal;
 }
 
 interface Waiting {
@@ -65,7 +66,7 @@ export class AskedThread<Request extends object> {
     const waiting = this.#waiting.get(number);
     this.#waiting.delete(number);
     if (this.#waiting.size === 0) this.#rest();
-    if (error) waiting?.reject(Object.assign(new Error(error.message), { code: error.code }));
+    if (error) waiting?.reject(errorOf(error));
     else waiting?.resolve(value);
   }
 

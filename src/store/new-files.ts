@@ -14,6 +14,8 @@ export interface Draft {
 export interface Refusal {
   code: string;
   message: string;
+  /** SQLite's own number. */
+  errcode?: number;
 }
 
 /** What a file is now, or false where something was there already. */
@@ -117,10 +119,10 @@ export function discardDraft(temp: string): void {
 }
 
 export function refusalOf(error: unknown): Refusal {
-  const { code = 'UNKNOWN', message } = error as NodeJS.ErrnoException;
-  return { code, message };
+  const { code = 'UNKNOWN', message, errcode } = error as NodeJS.ErrnoException & { errcode?: number };
+  return { code, message, ...(errcode !== undefined && { errcode }) };
 }
 
-export function errorOf({ code, message }: Refusal): Error {
-  return Object.assign(new Error(message), { code });
+export function errorOf({ message, ...codes }: Refusal): Error {
+  return Object.assign(new Error(message), codes);
 }

@@ -40,6 +40,8 @@ export interface TestServerOptions {
   nodeFlags?: string[];
   /** Another program than src/cli.ts. */
   program?: string;
+  /** Puts the home on a disk of its own, in memory, that has no more room than this and vanishes with the server. */
+  homeBytes?: number;
 }
 
 /** Starts `oubliette serve` and waits until it says that it is ready; fails with what it printed when it does not. */
@@ -56,7 +58,9 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     '--home',
     home,
   ];
-  const child = spawn(process.execPath, [...args, ...(options.args ?? [])], {
+  const disk = options.homeBytes === undefined ? [] : diskFor(home, options.homeBytes);
+  const [command, ...rest] = [...disk, process.execPath, ...args, ...(options.args ?? [])];
+  const child = spawn(command!, rest, {
     cwd: root,
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...nodeMemory, ...cleanEnv(options.env) },
@@ -65,17 +69,20 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
   child.stderr.on('data', (chunk: Buffer) => (errors += chunk.toString()));
   const exited = once(child, 'exit');
   const ready = await firstLine(child, () => errors);
-  const token = (await readFile(join(home, 'admin.token'), 'utf8')).trim();
+  // Only the server itself sees a disk of its own.
+  const seen = options.homeBytes === undefined ? home : join('/proc', String(ready.pid), 'root', home);
+  const token = (await readFile(join(seen, 'admin.token'), 'utf8')).trim();
   const { url } = ready;
+  const pid = options.homeBytes === undefined ? child.pid! : ready.pid;
   return {
     ...ready,
-    home,
+    home: seen,
     token,
-    pid: child.pid!,
+    pid,
     process: child,
     errors: () => errors,
     async stop() {
-      child.kill('SIGTERM');
+      if (child.exitCode === null && child.signalCode === null) process.kill(pid, 'SIGTERM');
       await exited;
       if (!options.home) await rm(home, { recursive: true, force: true });
       return child.exitCode;
@@ -94,10 +101,14 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
   };
 }
 
+function diskFor(folder: string, bytes: number): string[] {
+  return ['bwrap', '--dev-bind', '/', '/', '--size', String(bytes), '--tmpfs', folder, '--die-with-parent', '--'];
+}
+
 function firstLine(
   child: ChildProcess,
   errors: () => string,
-): Promise<{ url: string; mcpUrl: string; signInUrl: string }> {
+): Promise<{ url: string; mcpUrl: string; signInUrl: string; pid: number }> {
   return new Promise((resolve, reject) => {
     const lines = createInterface({ input: child.stdout! });
     lines.once('line', (line) => {

@@ -1,6 +1,6 @@
 import type { Gate } from '../../gate/index.ts';
 import type { Logger } from '../../observe/index.ts';
-import { Failure, isObject, type CallOptions, type ClientBehind, type Outcome } from '../../schema/index.ts';
+import { asFailure, Failure, isObject, type CallOptions, type ClientBehind, type Outcome } from '../../schema/index.ts';
 import { headerMismatch, mirroredParams, RpcError, rpcErrorKey } from '../../sources/mcp/index.ts';
 import { sendLog, sendProgress, type Exchange, type JsonObject } from './exchange.ts';
 import type { Listed, Menus } from './menu.ts';
@@ -105,7 +105,8 @@ export function handlers({ gate, menus, resources, log }: HandlersDeps): Handler
   /** What is neither a refusal nor a named failure stays in the log. */
   function asRpcError(method: string, error: unknown): RpcError {
     if (error instanceof RpcError) return error;
-    if (error instanceof Failure) return new RpcError(error.rpc, error.message);
+    const { code, rpc, message } = asFailure(error);
+    if (code !== 'server.internal') return new RpcError(rpc, message);
     log.error({ err: error, method }, 'an MCP request broke');
     return new RpcError(-32603, 'Internal error');
   }

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import { catalogue, Failure, isLastingId, isObject, isTooDeep, relayLineBytes, type RpcError, type RpcId } from '../../schema/index.ts';
+import { asFailure, isLastingId, isObject, isTooDeep, relayLineBytes, type RpcError, type RpcId } from '../../schema/index.ts';
 import { LineReader } from './line-reader.ts';
 import type { OpenCalls, RpcAnswer } from './open-calls.ts';
 
@@ -107,8 +107,8 @@ async function settle(work: Promise<unknown>): Promise<RpcAnswer> {
 
 function rpcError(error: unknown): RpcError {
   if (error instanceof RpcFailure) return error.rpc;
-  if (error instanceof Failure) return { code: error.rpc, message: error.message, data: { code: error.code } };
-  return { code: catalogue['server.internal'].rpc, message: 'something went wrong inside the server', data: { code: 'server.internal' } };
+  const { rpc, message, code } = asFailure(error);
+  return { code: rpc, message: code === 'server.internal' ? 'Something went wrong inside the server.' : message, data: { code } };
 }
 
 /** Undefined when there is none, or when it is of a type that no id may have. */

@@ -29,8 +29,9 @@ export function addServe(setting: Setting): void {
       const { home } = cli;
       const server = await programs
         .serve({ home, port, host, logLevel, packs: options.packs })
-        .catch((error: NodeJS.ErrnoException) => {
-          throw cannotListen(error, host, port) ?? error;
+        .catch(async (error: NodeJS.ErrnoException) => {
+          const { asFailure, isDiskFull } = await import('../../../schema/index.ts');
+          throw cannotListen(error, host, port) ?? (isDiskFull(error) ? asFailure(error) : error);
         });
       const signalled = stopSignal();
       greet(cli, server, programs.version);
