@@ -234,6 +234,12 @@ test('says what to write instead of Python that is not there', async () => {
     ['eval("1")', /programs cannot run text as code/],
     ['await brave.search("x")', /Tool calls need no await/],
     ['import datetime\ndatetime.datetime.now()', /There is no clock here/],
+    ['raise ValueError(5)', /^RuntimeError: exceptions can only be called with[^\n]*\nHint: Give an exception one text/],
+    ['[*range(3)]', /Hint: Make a list of it first/],
+    ['import sys\nsys.exit(1)', /Hint: Use return to end a program/],
+    ['x = $say', /Hint: A snippet stands at the start of a line/],
+    ['import brave\nbrave.search("x")', /Hint: If brave is a pack, leave the import out/],
+    ['brave_search(query="x")', /name 'brave_search' is not defined\. Did you mean 'brave\.search'\?/],
   ];
   for (const [code, expected] of cases) assert.match(await failure(code), expected, code);
 });

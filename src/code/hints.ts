@@ -39,6 +39,10 @@ const ways: [RegExp, string | ((match: RegExpExecArray) => string)][] = [
   [/matrix multiplication/, 'Write the sums out with loops'],
   [/'str' object has no attribute 'format'/, 'Use an f-string: f"{value}"'],
   [/unsupported operand type\(s\) for %: 'str'/, 'Use an f-string instead of %: f"{value}"'],
+  [/exceptions can only be called with/, 'Give an exception one text: raise ValueError(str(value))'],
+  [/Value after \* must be an iterable/, 'Make a list of it first: [*list(values)]'],
+  [/^module 'sys' has no attribute 'exit'/, 'Use return to end a program'],
+  [/unexpected token \$/, 'A snippet stands at the start of a line of its own: $name key=value'],
   [/can't be awaited/, 'Tool calls need no await: call the function directly'],
   [
     /external functions are not yet supported in this context/,
@@ -56,7 +60,7 @@ const ways: [RegExp, string | ((match: RegExpExecArray) => string)][] = [
     (match) => {
       const top = match[1]!.split('.')[0]!;
       const own = Object.hasOwn(modules, top) ? `${modules[top]}. ` : '';
-      return `${own}Modules that can be imported: ${available}`;
+      return `${own || `If ${top} is a pack, leave the import out: packs are there already. `}Modules that can be imported: ${available}`;
     },
   ],
 ];
@@ -98,5 +102,7 @@ export function missingBuiltin(name: string): string | undefined {
 
 /** The interpreter's own words made plain: it speaks of its parser, a program's author needs the construct. */
 export function plainMessage(message: string): string {
-  return message.replace(/^The monty syntax parser does not yet support (.*)$/s, 'not supported here: $1');
+  return message
+    .replace(/^The monty syntax parser does not yet support (.*)$/s, 'not supported here: $1')
+    .replace(/^Internal error in monty: /, '');
 }

@@ -5,6 +5,7 @@ export function nearest(word: string, candidates: Iterable<string>): string | un
   const wanted = word.toLowerCase();
   for (const candidate of candidates) {
     const other = candidate.toLowerCase();
+    if (Math.min(wanted.length, other.length) < 2 && other !== wanted) continue;
     const limit = Math.max(1, Math.floor(Math.max(wanted.length, other.length) / 3));
     if (Math.abs(other.length - wanted.length) > limit && !other.includes(wanted) && !wanted.includes(other)) continue;
     const distance = other === wanted ? 0 : editDistance(wanted, other);

@@ -68,7 +68,7 @@ export async function unknownName(world: World, name: string): Promise<string> {
   const bare = (await world.bareNames?.()) ?? [];
   const packs = (await world.packNames?.()) ?? [];
   const known = [...bare, ...Object.keys(world.aliases ?? {}), ...packs];
-  const near = nearest(name, known);
+  const near = (await asPackFunction(world, packs, name)) ?? nearest(name, known);
   const lists = [
     bare.length > 0 ? `Functions: ${listing(bare, 60)}` : '',
     packs.length > 0 ? `Packs: ${listing(packs, 60)}` : '',
@@ -76,6 +76,16 @@ export async function unknownName(world: World, name: string): Promise<string> {
     .filter(Boolean)
     .join('. ');
   return `name '${name}' is not defined.${near ? ` Did you mean '${near}'?` : ''} ${lists}`.trimEnd();
+}
+
+/** `demo.foo` for `demo_foo`: a tool's name outside of programs, written as a function. */
+async function asPackFunction(world: World, packs: readonly string[], name: string): Promise<string | undefined> {
+  for (const pack of packs) {
+    if (!name.startsWith(`${pack}_`)) continue;
+    const rest = name.slice(pack.length + 1);
+    if (await (await world.pack?.(pack))?.find(rest)) return `${pack}.${rest}`;
+  }
+  return undefined;
 }
 
 async function inPack(pack: Pack, name: string): Promise<Resolved> {

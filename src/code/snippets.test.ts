@@ -72,7 +72,8 @@ test('mistakes are named with their line', () => {
   for (const [code, message] of [
     ['x = 1\n$sya text=a', /There is no snippet \$sya\. Did you mean \$say\? Snippets: \$say, \$triple/],
     ['$say', /\$say needs text\. Write: \$say text=text/],
-    ['$say txt=a', /\$say has no parameter 'txt'; did you mean 'text'\?/],
+    ['$say txt=a', /\$say has no parameter 'txt'\. Did you mean 'text'\? Parameters: text/],
+    ['$say zzzzz=a', /has no parameter 'zzzzz'\. Parameters: text/],
     ['$say text=a count=x', /count must be int, got 'x'/],
     ['$say words without key', /expected key=value/],
     ['$loop n=5000', /range\(\) over more than 1,000 items/],

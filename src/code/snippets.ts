@@ -99,7 +99,7 @@ export function expand(
     if (!Object.hasOwn(params, key)) {
       const near = nearest(key, Object.keys(params));
       throw new SnippetError(
-        `$${name} has no parameter '${key}'${near ? `; did you mean '${near}'?` : ''} Parameters: ${listing(Object.keys(params))}`,
+        `$${name} has no parameter '${key}'.${near ? ` Did you mean '${near}'?` : ''} Parameters: ${listing(Object.keys(params))}`,
         line,
       );
     }
