@@ -137,7 +137,7 @@ async function isProgram(command: string): Promise<boolean> {
 async function sandboxFindings(sandboxes: Sandboxes): Promise<Finding[]> {
   const probes = await sandboxes.probes(true);
   const findings = probes.map(({ driver, available, version, level, missing, notes }): Finding => {
-    if (!available) return { status: 'ok', text: `${driver} is not available: ${notes.join(' ')}` };
+    if (!available) return { status: 'ok', text: `${driver} is not available: ${notes.join(' ').replace(/^No sandbox can be started: /, '')}` };
     const lacks = missing.length > 0 ? `, without ${missing.join(', ')}` : '';
     return {
       status: 'ok',

@@ -71,7 +71,7 @@ export class CatalogWriter {
   async deleteBundle(id: string): Promise<void> {
     await this.#changeBundle(id, (file) => {
       const count = this.#stored.records.filesIn(id);
-      if (count > 0) throw fail('bundle.not_empty', { bundle: file.slug, count });
+      if (count > 0) throw fail('bundle.not_empty', { bundle: file.slug, count: count === 1 ? '1 tool' : `${count} tools` });
       return { ...file, softDeletedAt: new Date().toISOString() };
     });
   }

@@ -270,7 +270,7 @@ function declaredBundle(tool: ToolView): Bundle {
 function demandEnabled({ view, bundle }: Seen): void {
   if (!bundle.isEnabled) throw fail('bundle.disabled', { bundle: bundle.slug });
   if (!view.isEnabled)
-    throw fail('tool.disabled', { tool: view.name, reason: view.disabledReason ? ` (${view.disabledReason})` : '' });
+    throw fail('tool.disabled', { tool: view.name, reason: view.disabledReason ? `: ${view.disabledReason}` : '. Enable it first.' });
 }
 
 function checkArgs(tool: ToolView, args: unknown): Record<string, unknown> {

@@ -48,7 +48,7 @@ function checkImpl(body: ToolBody): void {
 function checkTags(tags: string[]): void {
   if (tags.length > maxTags) throw invalid('/tags', `may hold at most ${maxTags} tags`);
   tags.forEach((tag, index) => {
-    if (!isTag(tag)) throw invalid(`/tags/${index}`, 'must start with a letter or _ and hold letters, digits, _ or -', tag);
+    if (!isTag(tag)) throw invalid(`/tags/${index}`, 'must start with a letter or _ and hold letters, digits, _ or -, at most 64', tag);
     if (tags.indexOf(tag) !== index) throw invalid(`/tags/${index}`, 'stands there twice', tag);
   });
 }

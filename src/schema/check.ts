@@ -1,6 +1,7 @@
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
 import type { Static, TSchema } from 'typebox';
 import { fail, Failure, type Detail } from './errors.ts';
+import { sizeText } from './json-schema-errors.ts';
 
 const ajv = new Ajv({ allErrors: true, strict: false, verbose: false });
 const compiled = new WeakMap<object, ValidateFunction>();
@@ -78,7 +79,7 @@ function oneDetail(error: ErrorObject, where: string): Detail {
     return { path: `${where}${error.instancePath}/${escape(params['missingProperty'])}`, message: 'is missing' };
   if (error.keyword === 'const')
     return { path: where + error.instancePath, message: `must be ${JSON.stringify(params['allowedValue'])}` };
-  return { path: where + error.instancePath, message: error.message ?? 'is not valid' };
+  return { path: where + error.instancePath, message: sizeText(error) ?? error.message ?? 'is not valid' };
 }
 
 const escape = (key: unknown): string => String(key).replaceAll('~', '~0').replaceAll('/', '~1');

@@ -33,11 +33,11 @@ function explain(error: ErrorObject, root: string): Detail {
     case 'required':
       return say('is required', params['missingProperty']);
     case 'additionalProperties':
-    case 'unevaluatedProperties': {
-      const known = Object.keys((error.parentSchema?.['properties'] as object | undefined) ?? {});
-      const hint = known.length > 0 ? `; known here: ${known.slice(0, 20).join(', ')}` : '';
-      return say(`is not a known name${hint}`, params['additionalProperty'] ?? params['unevaluatedProperty']);
-    }
+    case 'unevaluatedProperties':
+      return say(
+        `is not a known name${knownFields(error)}`,
+        params['additionalProperty'] ?? params['unevaluatedProperty'],
+      );
     case 'type':
       return say(`must be ${[params['type']].flat().join(' or ')}, found ${kindOf(error.data)}`);
     case 'enum':
@@ -53,8 +53,33 @@ function explain(error: ErrorObject, root: string): Detail {
     case 'false schema':
       return say('is not allowed here');
     default:
-      return say(error.message ?? 'does not fit');
+      return say(sizeText(error) ?? error.message ?? 'does not fit');
   }
+}
+
+/** What is too few or too many, in plain words. */
+export function sizeText(error: ErrorObject): string | undefined {
+  const { limit } = error.params as { limit?: number };
+  const atLeast = error.keyword.startsWith('min') ? 'at least' : 'at most';
+  const of = (what: string): string => `must have ${atLeast} ${limit} ${what}${limit === 1 ? '' : 's'}`;
+  switch (error.keyword) {
+    case 'minLength':
+    case 'maxLength':
+      return of('character');
+    case 'minItems':
+    case 'maxItems':
+      return of('item');
+    case 'minProperties':
+    case 'maxProperties':
+      return of('field') + (error.keyword === 'minProperties' ? knownFields(error) : '');
+    default:
+      return undefined;
+  }
+}
+
+function knownFields(error: ErrorObject): string {
+  const known = Object.keys((error.parentSchema?.['properties'] as object | undefined) ?? {});
+  return known.length > 0 ? `; known here: ${known.slice(0, 20).join(', ')}` : '';
 }
 
 function kindOf(value: unknown): string {

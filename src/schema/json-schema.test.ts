@@ -32,6 +32,25 @@ describe('checking', () => {
     assert.deepEqual(given, { city: 'Bern' });
   });
 
+  test('says plainly what is too short, too few or too many', () => {
+    const schema = {
+      type: 'object',
+      minProperties: 1,
+      properties: { name: { type: 'string', minLength: 8 }, list: { type: 'array', maxItems: 1 } },
+    };
+    assert.deepEqual(args(schema, {}), {
+      ok: false,
+      errors: [{ path: '/args', message: 'must have at least 1 field; known here: name, list' }],
+    });
+    assert.deepEqual(args(schema, { name: 'short', list: [1, 2] }), {
+      ok: false,
+      errors: [
+        { path: '/args/name', message: 'must have at least 8 characters' },
+        { path: '/args/list', message: 'must have at most 1 item' },
+      ],
+    });
+  });
+
   test('leaves answers as they are', () => {
     assert.deepEqual(compileSchema(city).check({ city: 'Bern' }), { ok: true, value: { city: 'Bern' } });
   });

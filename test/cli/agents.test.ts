@@ -182,5 +182,5 @@ test('stats count the calls that were made', async () => {
   const { total_calls, groups } = (await cli(['stats', 'demo_bar', '--period', 'day', '--json'])).json;
   assert.equal(total_calls, 1);
   assert.equal(groups.length, 1);
-  assert.match((await cli(['stats'])).out, /^\d+ calls, [\d.]+ % well/);
+  assert.match((await cli(['stats'])).out, /^\d+ calls, [\d.]+ % succeeded, [\d.]+ ms on average\.\nTOOL +CALLS +FAILED +AVERAGE MS +BYTES ANSWERED\n/);
 });

@@ -56,7 +56,7 @@ test('calls a tool with arguments from the line, a file and standard input', asy
 
 test('exit codes tell a failure (1) from bad usage (2)', async () => {
   const cases: [string[], number, RegExp][] = [
-    [['call', 'demo_foo', '{}'], 1, /\/args\/text: is required/],
+    [['call', 'demo_foo', '{}'], 1, /^error: The arguments do not fit the schema of demo_foo: \/args\/text is required\n$/],
     [['call', 'demo_fooo', '{}'], 1, /There is no tool demo_fooo/],
     [['call', 'demo_foo', '{nope'], 2, /must be JSON/],
     [['call', 'demo_foo', '[1]'], 2, /must be a JSON object/],
@@ -118,7 +118,7 @@ test('a bundle and a tool are made, called, switched off and deleted', async () 
   assert.equal(off.code, 1);
   assert.match(off.err, /disabled/);
   assert.equal((await cli(['tool', 'enable', bundle.id, 'shade', 'v1'])).code, 0);
-  assert.match((await cli(['bundle', 'delete', 'first'])).err, /still holds 1 tools/);
+  assert.match((await cli(['bundle', 'delete', 'first'])).err, /still holds 1 tool\./);
   assert.equal((await cli(['tool', 'delete', 'first', 'shade', 'v1'])).code, 0);
   assert.equal((await cli(['bundle', 'delete', 'first'])).code, 0);
   assert.equal((await cli(['bundle', 'delete', 'first'])).code, 1);

@@ -60,7 +60,9 @@ test('a script whose tool is gone is disabled with the reason, and heals', async
   const { body: seen } = await server.ask('GET', bundle.tool('depends'));
   assert.equal(seen.isEnabled, false);
   assert.equal(seen.disabledReason, 'it needs needed.one, which is not there');
-  assert.equal((await server.ask('POST', '/call/multi_depends', { args: {} })).status, 409);
+  const refused = await server.ask('POST', '/call/multi_depends', { args: {} });
+  assert.equal(refused.status, 409);
+  assert.equal(refused.body.error.message, 'Tool multi_depends is disabled: it needs needed.one, which is not there');
   await server.ask('PUT', one, body);
   assert.equal((await server.ask('GET', bundle.tool('depends'))).body.isEnabled, true);
   assert.equal((await server.call('multi_depends', {})).ok, true);

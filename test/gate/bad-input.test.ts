@@ -101,6 +101,7 @@ describe('bad input', () => {
       ['FETCH / HTTP/1.1\r\nHost: localhost\r\n\r\n', 400, 'request.invalid'],
       ['nonsense\r\n\r\n', 400, 'request.invalid'],
       [`GET /?${'a'.repeat(20_000)} HTTP/1.1\r\nHost: localhost\r\n\r\n`, 431, 'headers.too_large'],
+      ['GET /health HTTP/1.1\r\nConnection: close\r\n\r\n', 403, 'origin.refused'],
     ] as const) {
       const [head = '', body = ''] = (await said(request)).split('\r\n\r\n');
       assert.ok(head.startsWith(`HTTP/1.1 ${status} `), head);
@@ -119,6 +120,12 @@ describe('bad input', () => {
     const said = text(socket);
     await new Promise((sent) => socket.write(Buffer.alloc(size), sent));
     assert.match(await said, /^HTTP\/1\.1 413 [^]*body\.too_large/);
+  });
+
+  it('refuses an endless name in the address without repeating it', async () => {
+    const { status, body } = await server.ask('POST', `/call/${'a'.repeat(5000)}`, { args: {} });
+    assert.deepEqual([status, body.error.code], [400, 'request.invalid']);
+    assert.match(body.error.message, /^The request is not valid: a part of the address is longer than any name/);
   });
 
   it('shows a wrong value whole characters at a time', async () => {

@@ -67,6 +67,8 @@ for (const [era, mode] of eras) {
     assert.equal((picture.content as { type: string }[])[0]?.type, 'image');
     const bad = await client.callTool({ name: 'echo', arguments: { text: 5 } });
     assert.equal(bad.isError, true);
+    const { text } = (bad.content as { text: string }[])[0]!;
+    assert.equal(text.split('must be string').length, 2, `said once: ${text}`);
     await assert.rejects(client.callTool({ name: 'gone', arguments: {} }), /not found/);
     await client.close();
   });

@@ -92,6 +92,9 @@ test('a local bundle wins over a server of the same name, and the list of server
   assert.match(servers.find((each) => each.name === 'demo')?.warnings.join() ?? '', /wins over/);
   const called = await server.fetch('/call/demo_foo', { method: 'POST', json: { args: { text: 'x' } } });
   assert.equal(((await called.json()) as { ok: boolean }).ok, true);
+  const health = await server.fetch('/call/ot_health', { method: 'POST', json: { args: {} } });
+  const { warnings } = ((await health.json()) as { value: { warnings: string[] } }).value;
+  assert.equal(warnings.filter((text) => /^demo: .*wins/.test(text)).length, 1, 'a clash is told once');
 });
 
 test('a proxied tool is called over REST by its name, and a disabled one is refused with the reason', async () => {

@@ -65,8 +65,12 @@ function report(error: unknown, terminal: Terminal, isJson: boolean): number {
         : { code: 'server.internal', message: error instanceof Error ? error.message : String(error), details: [] };
   if (isJson) terminal.errors.write(`${JSON.stringify({ error: { code, message, details } })}\n`);
   else {
-    terminal.errors.write(`${paint('red', 'error')} ${harmless(message)}\n`);
-    for (const detail of details) terminal.errors.write(`  ${harmless(`${detail.path}: ${detail.message}`)}\n`);
+    terminal.errors.write(`${paint('red', 'error:')} ${harmless(message)}\n`);
+    for (const detail of details) {
+      if (message.includes(`${detail.path} ${detail.message}`)) continue;
+      const line = `${detail.path}: ${detail.message}`;
+      if (!message.includes(line)) terminal.errors.write(`  ${harmless(line)}\n`);
+    }
   }
   return error instanceof BadUsage ? 2 : 1;
 }

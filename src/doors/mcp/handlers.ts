@@ -168,6 +168,7 @@ function offers(capabilities: Record<string, unknown>, method: string): boolean 
 
 function withDetails(failure: Failure): string {
   const details = failure.details
+    .filter(({ path, message }) => !failure.message.includes(`${path} ${message}`))
     .map(({ path, message }) => `${path}: ${message}`)
     .filter((line) => !failure.message.includes(line));
   return details.length > 0 ? `${failure.message}\n${details.join('\n')}` : failure.message;

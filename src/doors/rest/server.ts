@@ -19,6 +19,8 @@ export async function httpServer(options: ServerOptions): Promise<FastifyInstanc
   const { settings, version } = options;
   const app = fastify({
     logger: false,
+    // A request without Host is refused by our own check, in the one shape of errors.
+    http: { requireHostHeader: false },
     bodyLimit: settings().http.maxBodyBytes,
     genReqId: () => newId('req'),
     routerOptions: { maxParamLength: 2048, ignoreTrailingSlash: false },
@@ -119,6 +121,8 @@ function fromFastify(error: FastifyError, request: FastifyRequest): Failure {
     case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
       return fail('request.invalid', { reason: 'the body is not as long as Content-Length says' });
   }
+  if (error.code === 'FST_ERR_MAX_PARAM_LENGTH')
+    return fail('request.invalid', { reason: 'a part of the address is longer than any name can be' });
   const status = error.statusCode ?? 500;
   return status >= 400 && status < 500
     ? fail('request.invalid', { reason: error.message }, { cause: error })

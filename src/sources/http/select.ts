@@ -10,18 +10,18 @@ const place = ['response', 'select'];
 /** Compiles `response.select`: starting with `/` a JSON Pointer, else JMESPath. What is not there is null. */
 export function compileSelect(text: string | undefined): Select {
   if (text === undefined || text === '') return (value) => value;
-  if (text.length > maxLength) throw new TemplateProblem(`select is longer than ${maxLength} characters`, place);
+  if (text.length > maxLength) throw new TemplateProblem(`is longer than ${maxLength} characters`, place);
   if (text.startsWith('/')) return pointer(text);
   try {
     const expression = compile(text);
     return (value) => TreeInterpreter.search(expression, value as never) ?? null;
   } catch (error) {
-    throw new TemplateProblem(`select is neither a JSON Pointer nor JMESPath: ${(error as Error).message}`, place);
+    throw new TemplateProblem(`is neither a JSON Pointer nor JMESPath: ${(error as Error).message}`, place);
   }
 }
 
 function pointer(text: string): Select {
-  if (/~(?![01])/.test(text)) throw new TemplateProblem('select is no JSON Pointer: ~ must be followed by 0 or 1', place);
+  if (/~(?![01])/.test(text)) throw new TemplateProblem('is no JSON Pointer: ~ must be followed by 0 or 1', place);
   const steps = text
     .slice(1)
     .split('/')

@@ -1,5 +1,5 @@
 import { type Actor, type Directory, type Settings } from '../../schema/index.ts';
-import { brief, contains, listedPacks, listedTools, sourceOf, type Listed } from './reach.ts';
+import { brief, bulleted, contains, listedPacks, listedTools, sourceOf, type Listed } from './reach.ts';
 import { snippetText } from './snippet-text.ts';
 
 export type Info = 'list' | 'min' | 'full';
@@ -67,7 +67,7 @@ export async function packs(
     const source = pack.bundle.kind === 'server' ? 'proxy' : 'local';
     const instructions = instructionsFor(pack.name, pack.bundle.slug, settings());
     const lines = (await listedTools(directory, actor, pack)).map(
-      ({ name, view }) => `- ${name}: ${brief(view.description)}`,
+      ({ name, view }) => bulleted(name, view.description),
     );
     texts.push(
       [

@@ -28,9 +28,12 @@ export async function health(
 ): Promise<Record<string, unknown>> {
   const known = await servers(waitMs);
   const counted = await listedPacks(directory, actor);
+  const named = new Set(known.map(({ name }) => name));
   const warnings = [
     ...known.flatMap((server) => (server.warnings ?? []).map((text) => `${server.name}: ${text}`)),
-    ...clashes().map((slug) => `${slug}: a local bundle has this name and wins; rename one of them`),
+    ...clashes()
+      .filter((slug) => !named.has(slug))
+      .map((slug) => `${slug}: a local bundle has this name and wins; rename one of them`),
   ];
   return {
     version,

@@ -2,7 +2,7 @@ import { exampleInvocation, pythonLiteral, pythonType } from '../../code/index.t
 import { functionName, type Actor, type PackEntry, type Settings } from '../../schema/index.ts';
 import { instructionsFor, type DiscoveryDeps, type Info } from './discovery.ts';
 import { searchAll, type FindTools, type Found } from './help-search.ts';
-import { brief, configuredName, listedTool, listedTools, sourceOf, type Listed } from './reach.ts';
+import { brief, bulleted, configuredName, listedTool, listedTools, sourceOf, type Listed } from './reach.ts';
 import { snippetText } from './snippet-text.ts';
 
 export interface HelpDeps extends DiscoveryDeps {
@@ -114,7 +114,7 @@ async function packHelp({ directory, settings }: HelpDeps, actor: Actor, pack: P
   const lines = tools.map(({ name, view, info: { signature } }) =>
     info === 'full'
       ? `- ${signature}\n  ${(view.description ?? '').trim().replaceAll('\n', '\n  ')}`
-      : `- ${name}: ${brief(view.description)}`,
+      : bulleted(name, view.description),
   );
   return [
     `# ${pack.name}`,
@@ -197,7 +197,7 @@ const overview = `# Help
 - info="full": everything
 
 ## Examples
-- brave.search(query="x", count=5) calls a tool; a unique prefix of a keyword is enough
+- demo.foo(text="hello") calls a tool; a unique prefix of a keyword is enough
 - parallel([("demo.foo", {"text": "a"}), ("demo.bar", {"text": "b"})]) runs many at once
 - $snippet key=value at the start of a line expands a snippet
 

@@ -76,6 +76,10 @@ export function configuredName(pack: PackEntry, settings: Settings): string {
 export const sourceOf = (pack: PackEntry, settings: Settings): string =>
   pack.bundle.kind === 'server' ? `proxy:${configuredName(pack, settings)}` : 'local';
 
+/** One line of a list; what has no description stands there with its name alone. */
+export const bulleted = (name: string, description: string | undefined): string =>
+  `- ${name}${description?.trim() ? `: ${brief(description)}` : ''}`;
+
 /** The first line of a text: enough to choose by. */
 export function brief(text: string | undefined, maxLength = 200): string {
   const line = (text ?? '').trim().split('\n', 1)[0]!.trim();

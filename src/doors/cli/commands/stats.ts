@@ -27,15 +27,26 @@ export function addStats(setting: Setting): void {
       });
       cli.print(answer, () =>
         [
-          `${answer.total_calls} calls, ${(answer.success_rate * 100).toFixed(1)} % well, ${answer.avg_duration_ms.toFixed(1)} ms on average.`,
-          columns(answer.groups.map((group) => Object.values(group).map((value) => harmless(shown(value))))),
-        ]
-          .filter((text) => text !== '')
-          .join('\n'),
+          `${answer.total_calls} calls, ${(answer.success_rate * 100).toFixed(1)} % succeeded, ${answer.avg_duration_ms.toFixed(1)} ms on average.`,
+          ...(answer.groups.length === 0 ? [] : [columns([headings(answer.groups[0]!, options.by), ...rows(answer.groups)])]),
+        ].join('\n'),
       );
     },
   });
 }
+
+const titles: Record<string, string> = {
+  total_calls: 'CALLS',
+  error_count: 'FAILED',
+  avg_duration_ms: 'AVERAGE MS',
+  result_bytes: 'BYTES ANSWERED',
+};
+
+const headings = (group: Record<string, unknown>, by: string): string[] =>
+  Object.keys(group).map((key) => titles[key] ?? (key === 'name' ? by : key).toUpperCase());
+
+const rows = (groups: readonly Record<string, unknown>[]): string[][] =>
+  groups.map((group) => Object.values(group).map((value) => harmless(shown(value))));
 
 const shown = (value: unknown): string =>
   typeof value === 'number' && !Number.isInteger(value) ? value.toFixed(2) : String(value ?? '-');

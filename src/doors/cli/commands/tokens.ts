@@ -54,11 +54,12 @@ export function addTokens(setting: Setting): void {
       const tokens = await cli.rows<TokenRow>('token_list', 'tokens');
       cli.print({ tokens }, () =>
         columns([
-          ['ID', 'NAME', 'SCOPE', 'LAST USED', 'EXPIRES', ''].map((text) => cli.paint('dim', text)),
+          ['ID', 'NAME', 'SCOPE', 'ONLY FOR', 'LAST USED', 'EXPIRES', ''].map((text) => cli.paint('dim', text)),
           ...tokens.map((each) => [
             each.id,
             each.name,
             each.scope,
+            [...(each.projects ?? []), ...(each.bundles ?? [])].join(' ') || '-',
             shortTime(each.last_used_at),
             shortTime(each.expires_at),
             each.revoked ? cli.paint('yellow', 'revoked') : '',
