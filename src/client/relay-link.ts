@@ -41,7 +41,7 @@ export class RelayLink {
   readonly #prefix = randomBytes(12).toString('hex');
   #count = 0;
   #socket: Socket | undefined;
-  #lostAt = Date.now();
+  #lostAt = performance.now();
   #retryMs = firstRetryMs;
   #giveUp: NodeJS.Timeout | undefined;
   #over: string | undefined;
@@ -53,7 +53,7 @@ export class RelayLink {
 
   call(method: string, params: object, signal?: AbortSignal): Promise<unknown> {
     if (this.#over !== undefined) return Promise.reject(gone(this.#over));
-    if (!this.#socket && Date.now() - this.#lostAt > this.graceMs) return Promise.reject(gone('the server is not there'));
+    if (!this.#socket && performance.now() - this.#lostAt > this.graceMs) return Promise.reject(gone('the server is not there'));
     const id = `call_${this.#prefix}_${++this.#count}`;
     return new Promise((resolve, reject) => {
       const pending: Pending = { id, method, params, isSent: false, resolve, reject };
@@ -104,7 +104,7 @@ export class RelayLink {
   #lost(socket: Socket): void {
     if (this.#socket === socket) {
       this.#socket = undefined;
-      this.#lostAt = Date.now();
+      this.#lostAt = performance.now();
     }
     if (this.#over !== undefined) return;
     this.#watchGrace();
@@ -117,7 +117,7 @@ export class RelayLink {
     this.#giveUp = setTimeout(() => {
       this.#giveUp = undefined;
       if (!this.#socket) this.#failAll('the server went away and did not come back');
-    }, Math.max(0, this.#lostAt + this.graceMs - Date.now()));
+    }, Math.max(0, this.#lostAt + this.graceMs - performance.now()));
   }
 
   #take(line: string): void {

@@ -131,12 +131,12 @@ export class ChildPool {
 
   #rest(child: Child): void {
     child.setIdle(true);
-    this.#idle.push({ child, since: Date.now() });
+    this.#idle.push({ child, since: performance.now() });
     this.#sweep ??= setInterval(() => this.#retire(), idleMs / 3).unref();
   }
 
   #retire(): void {
-    const now = Date.now();
+    const now = performance.now();
     while (this.#idle.length > 1 && now - this.#idle[0]!.since > idleMs) this.#idle.shift()!.child.kill('cancelled');
   }
 }

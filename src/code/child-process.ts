@@ -107,7 +107,7 @@ export class Child implements Lingering {
   ask(message: ToChild, tail: Buffer | undefined, maxMs: number): Promise<Frame<FromChild>> {
     if (this.isDead) return Promise.reject(new ChildKilled(this.#reason, { cause: this.#startError }));
     return new Promise((resolve, reject) => {
-      this.#pending = { resolve, reject, startedAt: Date.now(), maxMs };
+      this.#pending = { resolve, reject, startedAt: performance.now(), maxMs };
       begun(this);
       this.#channel.write(encodeFrame(message, tail));
     });
@@ -116,7 +116,7 @@ export class Child implements Lingering {
   linger(): void {
     const pending = this.#pending;
     if (!pending) return;
-    const usedMs = Date.now() - pending.startedAt;
+    const usedMs = performance.now() - pending.startedAt;
     this.#watch = setTimeout(() => this.#look(pending), Math.max(0, Math.min(watchEveryMs, pending.maxMs) - usedMs));
   }
 
@@ -152,7 +152,7 @@ export class Child implements Lingering {
   #look(pending: Pending): void {
     if (this.#pending !== pending) return;
     const { startedAt, maxMs } = pending;
-    const usedMs = Date.now() - startedAt;
+    const usedMs = performance.now() - startedAt;
     if (usedMs >= maxMs) {
       this.kill('time');
       return;

@@ -35,7 +35,7 @@ export interface ProgramRequest {
   world: World;
   /** Variables the program finds set. */
   inputs?: Record<string, unknown>;
-  /** Milliseconds since the epoch at which it must be over; by default the engine's total time from now. */
+  /** When it must be over, by `performance.now()`; by default the engine's total time from now. */
   deadline?: number;
   /** By default the engine's; Infinity where the world counts calls itself. */
   maxCalls?: number;

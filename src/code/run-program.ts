@@ -99,7 +99,7 @@ class RunningProgram implements Lingering {
     this.#request = request;
     this.#names = names;
     this.#limits = limits;
-    this.#endsAt = Math.min(Date.now() + (limits.totalMs ?? defaultTotalMs), request.deadline ?? Infinity);
+    this.#endsAt = Math.min(performance.now() + (limits.totalMs ?? defaultTotalMs), request.deadline ?? Infinity);
     this.#calls = new ProgramCalls(request.world, request.maxCalls ?? limits.maxCalls);
     begun(this);
   }
@@ -109,7 +109,7 @@ class RunningProgram implements Lingering {
     const { signal } = this.#request;
     if (signal?.aborted) return this.#onAbort();
     signal?.addEventListener('abort', this.#onAbort, { once: true });
-    this.#timer = setTimeout(() => this.#late(), Math.min(Math.max(0, this.#endsAt - Date.now()), 2 ** 31 - 1));
+    this.#timer = setTimeout(() => this.#late(), Math.min(Math.max(0, this.#endsAt - performance.now()), 2 ** 31 - 1));
   }
 
   async run(prepared: Prepared): Promise<Frame<Final>> {

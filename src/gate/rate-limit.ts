@@ -6,8 +6,8 @@ const minuteMs = 60_000;
 export class RateLimit {
   readonly #calls = new Map<string, number[]>();
 
-  /** Counts a call; throws rate.limited with the seconds to wait when there are too many. */
-  take(toolId: string, toolName: string, maxPerMinute: number, now = Date.now()): void {
+  /** Counts a call; throws rate.limited with the seconds to wait when there are too many. `now` by a clock that nobody sets. */
+  take(toolId: string, toolName: string, maxPerMinute: number, now = performance.now()): void {
     const recent = (this.#calls.get(toolId) ?? []).filter((at) => at > now - minuteMs);
     this.#calls.set(toolId, recent);
     if (recent.length >= maxPerMinute) {

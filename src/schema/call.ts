@@ -13,7 +13,7 @@ export interface Progress {
 export interface Budget {
   callsLeft: number;
   depthLeft: number;
-  /** Milliseconds since the epoch. */
+  /** By the clock that nobody sets: `performance.now()`. */
   deadline: number;
 }
 

@@ -47,7 +47,8 @@ export class Runner {
   #cancelTimer: NodeJS.Timeout | undefined;
   #isOver = false;
   #isBeingEnded = false;
-  activeAt = Date.now();
+  /** When something last happened, by the clock that nobody sets. */
+  activeAt = performance.now();
 
   constructor(ports: SessionPorts, row: SessionRow, conversation: Conversation, hooks: RunnerHooks) {
     this.#ports = ports;
@@ -121,7 +122,7 @@ export class Runner {
   }
 
   async #apply(change: Change): Promise<void> {
-    this.activeAt = Date.now();
+    this.activeAt = performance.now();
     for (const delta of change.deltas)
       this.#ports.log.delta({ type: 'delta', session_id: this.sessionId, turn: this.#turn, of: delta.type, text: delta.text });
     const isForgetful = change.state.resumeFailed === true && this.conversation.state.resumeFailed !== true;
@@ -131,7 +132,7 @@ export class Runner {
       let last = -1;
       if (isForgetful) tx.append(this.sessionId, this.#turn, { type: 'error', code: 'agent.failed', message: forgotten });
       for (const event of this.#worthTelling(change)) last = this.#store(tx, event, asked) ?? last;
-      const patch: Partial<SessionRow> = { agent_state: change.state, spool_offset: change.offset, active_at: this.activeAt };
+      const patch: Partial<SessionRow> = { agent_state: change.state, spool_offset: change.offset, active_at: Date.now() };
       if (completion) {
         for (const message of this.#ports.tables.messagesNow(this.sessionId, 'running')) this.#ports.tables.setMessage(message.id, 'done');
         const hasMore = this.#ports.tables.messagesNow(this.sessionId, 'queued').length > 0;
@@ -191,9 +192,9 @@ export class Runner {
     const change = this.conversation.prompt({ text: next.text, ...(attachments.length > 0 && { attachments }) });
     this.#message = next;
     this.#turn = next.turn;
-    this.activeAt = Date.now();
+    this.activeAt = performance.now();
     await this.#ports.log.write((tx) => {
-      const patch: Partial<SessionRow> = { agent_state: change.state, turn: next.turn, active_at: this.activeAt };
+      const patch: Partial<SessionRow> = { agent_state: change.state, turn: next.turn, active_at: Date.now() };
       this.#ports.tables.setMessage(next.id, 'running');
       this.#setStatus(tx, patch, 'running');
       tx.append(this.sessionId, next.turn, {

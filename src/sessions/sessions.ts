@@ -222,7 +222,7 @@ export function sessions(ports: SessionPorts): Sessions {
   function endIdle(): void {
     const minutes = ports.settings().limits.idleMinutes;
     for (const runner of life.runners())
-      if (Date.now() - runner.activeAt > minutes * 60_000)
+      if (performance.now() - runner.activeAt > minutes * 60_000)
         life.finishQuietly(runner.sessionId, { status: 'timed_out', reason: `nothing happened for ${minutes} minutes` });
   }
 
@@ -324,7 +324,7 @@ export function sessions(ports: SessionPorts): Sessions {
     reserve: (sessionId, estimateUsd) => reserve(ports, sessionId, estimateUsd),
     touch(sessionId) {
       const runner = life.runner(sessionId);
-      if (runner) runner.activeAt = Date.now();
+      if (runner) runner.activeAt = performance.now();
     },
     onStatus: (listener) => life.onStatus(listener),
     onDeclared(listener) {

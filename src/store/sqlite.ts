@@ -158,13 +158,13 @@ export class Database {
   }
 
   async #begin(): Promise<void> {
-    const giveUpAt = Date.now() + 30_000;
+    const giveUpAt = performance.now() + 30_000;
     for (let waitMs = 1; ; waitMs = Math.min(waitMs * 2, 50)) {
       try {
         this.prepare('BEGIN IMMEDIATE').run();
         return;
       } catch (error) {
-        if (!isBusy(error) || Date.now() > giveUpAt) throw error;
+        if (!isBusy(error) || performance.now() > giveUpAt) throw error;
         await sleep(waitMs * (0.5 + Math.random()));
       }
     }

@@ -50,7 +50,7 @@ export class LegacySession implements Transport {
   actor: Actor;
   clientCapabilities: ClientCapabilities = {};
   logLevel: string | undefined;
-  lastUsed = Date.now();
+  lastUsed = performance.now();
   /** The GET stream, for what belongs to no request. */
   standalone: Outlet | undefined;
   onRootsChanged: (() => void) | undefined;
@@ -83,7 +83,7 @@ export class LegacySession implements Transport {
 
   /** Takes the messages of one POST; the answers of its requests share `outlet`. */
   take(messages: readonly Incoming[], outlet: Outlet | undefined): void {
-    this.lastUsed = Date.now();
+    this.lastUsed = performance.now();
     if (outlet) {
       const ids = new Set(messages.flatMap((each) => (isRequest(each) ? [each.id] : [])));
       const post: Post = { outlet, left: ids.size };
@@ -94,7 +94,7 @@ export class LegacySession implements Transport {
 
   /** Takes a POST of one frequent request (see `isHot`). */
   takeHot(id: RequestId, method: string, params: JsonObject, outlet: Outlet): void {
-    this.lastUsed = Date.now();
+    this.lastUsed = performance.now();
     this.#posts.set(id, { outlet, left: 1 });
     void this.#serve(id, method, params);
   }

@@ -40,7 +40,7 @@ export class LegacySessions {
 
   constructor(deps: LegacySessionsDeps) {
     this.#deps = deps;
-    this.#sweep = setInterval(() => this.#dropIdle(Date.now() - idleMs), 60_000);
+    this.#sweep = setInterval(() => this.#dropIdle(performance.now() - idleMs), 60_000);
     this.#sweep.unref();
   }
 
@@ -98,7 +98,7 @@ export class LegacySessions {
       following.pause();
       subscriptions.clear();
     };
-    if (this.#entries.size >= mostSessions) this.#dropIdle(Date.now());
+    if (this.#entries.size >= mostSessions) this.#dropIdle(performance.now());
     this.#entries.set(session.sessionId, { session, following, signature: await this.#signature(session), close });
     return session;
   }
@@ -122,7 +122,7 @@ export class LegacySessions {
       keepRoots?.();
       if (session.standalone !== outlet) return;
       session.standalone = undefined;
-      session.lastUsed = Date.now();
+      session.lastUsed = performance.now();
       entry?.following.pause();
     });
   }

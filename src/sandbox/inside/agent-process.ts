@@ -217,9 +217,9 @@ function cappedStderr(spool: SpoolWriter): { push(chunk: Buffer): void; end(): v
   );
   return {
     push(chunk) {
-      if (Date.now() - windowStart > stderrWindowMs) {
+      if (performance.now() - windowStart > stderrWindowMs) {
         report();
-        windowStart = Date.now();
+        windowStart = performance.now();
         inWindow = 0;
       }
       lines.push(chunk);

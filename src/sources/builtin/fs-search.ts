@@ -34,7 +34,7 @@ export async function searchFiles(root: string, args: SearchArgs, signal: AbortS
     files: [],
     lookedAt: 0,
     isCut: false,
-    stopAt: Date.now() + maxMs,
+    stopAt: performance.now() + maxMs,
     signal,
   };
   const parts = splitPath(args.path);
@@ -69,7 +69,7 @@ interface Walk {
 
 async function lookInto(folder: string, shown: string, depth: number, walk: Walk): Promise<void> {
   for (const name of (await readdir(folder)).sort()) {
-    if (walk.files.length >= walk.args.limit || walk.lookedAt >= maxLookedAt || Date.now() > walk.stopAt)
+    if (walk.files.length >= walk.args.limit || walk.lookedAt >= maxLookedAt || performance.now() > walk.stopAt)
       walk.isCut = true;
     if (walk.isCut) return;
     walk.signal.throwIfAborted();

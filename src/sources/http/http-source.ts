@@ -153,7 +153,7 @@ class HttpCall {
     );
     this.#timeoutMs = asked;
     this.#maxBytes = tool.limits?.maxResponseBytes ?? defaultMaxBytes;
-    this.#deadline = Date.now() + asked;
+    this.#deadline = performance.now() + asked;
   }
 
   async run(args: Record<string, unknown>): Promise<ToolResult> {

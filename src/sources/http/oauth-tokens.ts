@@ -59,7 +59,7 @@ export function oauthTokens({ dialler, onToken, onRefreshToken }: OauthDeps): Oa
       else successors.set(key, granted.refreshToken);
     }
     if (held.size >= mostHeld) held.delete(held.keys().next().value as string);
-    held.set(key, { token: granted.token, staleAt: Date.now() + granted.livesMs });
+    held.set(key, { token: granted.token, staleAt: performance.now() + granted.livesMs });
     return granted.token;
   }
 
@@ -67,7 +67,7 @@ export function oauthTokens({ dialler, onToken, onRefreshToken }: OauthDeps): Oa
     async token(client, signal, policy, rejected) {
       const key = keyOf(client);
       const found = held.get(key);
-      if (found && found.token !== rejected && found.staleAt > Date.now()) return found.token;
+      if (found && found.token !== rejected && found.staleAt > performance.now()) return found.token;
       let running = asking.get(key);
       if (!running) {
         if (found?.token === rejected) held.delete(key);

@@ -26,7 +26,7 @@ export function parseRetryAfter(text: string, now: number): number | undefined {
 
 /** Waits; false when that would take longer than there is time. Rejects with the signal's reason. */
 export async function waitWithin(ms: number, deadline: number, signal: AbortSignal): Promise<boolean> {
-  if (Date.now() + ms >= deadline) return false;
+  if (performance.now() + ms >= deadline) return false;
   await sleep(ms, undefined, { signal }).catch(() => signal.throwIfAborted());
   return true;
 }

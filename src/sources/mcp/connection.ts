@@ -103,7 +103,7 @@ export class Connection {
     if (this.isStopping || this.#config.enabled === false)
       throw this.#unreachable(this.isStopping ? 'the server is stopping' : 'it is disabled in config.yaml');
     if (this.link) return this.link;
-    if (!this.#opening && this.#failures > 0 && Date.now() - this.#lastTry < firstPauseMs)
+    if (!this.#opening && this.#failures > 0 && performance.now() - this.#lastTry < firstPauseMs)
       throw this.#unreachable(this.error ?? 'it is not connected');
     this.#opening ??= this.#open().finally(() => (this.#opening = undefined));
     const waitMs = Math.max(this.timeoutMs, 1000);
@@ -129,7 +129,7 @@ export class Connection {
 
   async #open(): Promise<Link> {
     clearTimeout(this.#retry);
-    this.#lastTry = Date.now();
+    this.#lastTry = performance.now();
     this.#become('connecting');
     try {
       const config = await fillConfig(this.#config, this.#deps.fillIn);

@@ -36,13 +36,13 @@ export function accessTokens(oauth: OAuth, fetch: Fetch): AccessTokens {
       });
     if (typeof body['refresh_token'] === 'string') refreshToken = body['refresh_token'];
     const seconds = Number(body['expires_in'] ?? 300);
-    current = { token: body['access_token'], renewAt: Date.now() + Math.max(1, seconds * 0.9) * 1000 };
+    current = { token: body['access_token'], renewAt: performance.now() + Math.max(1, seconds * 0.9) * 1000 };
     return current.token;
   }
 
   return {
     async token() {
-      if (current && current.renewAt > Date.now()) return current.token;
+      if (current && current.renewAt > performance.now()) return current.token;
       return (asking ??= ask().finally(() => (asking = undefined)));
     },
     async onUnauthorized() {

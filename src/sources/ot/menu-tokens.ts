@@ -20,9 +20,9 @@ export function hiddenMenuTokens(deps: MenuDeps, actor: Actor): Promise<number> 
   keptFor.set(deps.directory, kept);
   const key = JSON.stringify([actor.level, actor.bundles ?? null]);
   const found = kept.get(key);
-  if (found && Date.now() - found.at < keepMs) return found.tokens;
+  if (found && performance.now() - found.at < keepMs) return found.tokens;
   const tokens = measure(deps, actor);
-  kept.set(key, { at: Date.now(), tokens });
+  kept.set(key, { at: performance.now(), tokens });
   tokens.catch(() => kept.delete(key));
   return tokens;
 }

@@ -88,7 +88,7 @@ function kept(answer: Record<string, unknown>, meta: { meta?: Record<string, unk
 
 /** What programs started by one call share, however deep they call each other. */
 export function newBudget(deps: Pick<RunDeps, 'settings'>): Budget {
-  return { callsLeft: deps.settings().code.maxCalls, depthLeft: maxNesting, deadline: Date.now() + totalMs };
+  return { callsLeft: deps.settings().code.maxCalls, depthLeft: maxNesting, deadline: performance.now() + totalMs };
 }
 
 /** REST and the command line get whole answers; so does a program that runs another one. */
