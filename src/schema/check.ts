@@ -89,6 +89,26 @@ const escape = (key: unknown): string => String(key).replaceAll('~', '~0').repla
  * Throws request.invalid with the path.
  */
 export function checkText(value: unknown, where = '', maxDepth = 128): void {
+  // Places are only made when one is to be told.
+  if (!isStorable(value, maxDepth)) refuseText(value, where, maxDepth);
+}
+
+function isStorable(value: unknown, levels: number): boolean {
+  if (typeof value === 'string') return isStorableText(value);
+  if (typeof value !== 'object' || value === null) return true;
+  if (levels <= 0) return false;
+  if (Array.isArray(value)) {
+    for (const each of value) if (!isStorable(each, levels - 1)) return false;
+    return true;
+  }
+  for (const key of Object.keys(value))
+    if (!isStorableText(key) || !isStorable((value as Record<string, unknown>)[key], levels - 1)) return false;
+  return true;
+}
+
+const isStorableText = (text: string): boolean => !text.includes('\0') && text.isWellFormed();
+
+function refuseText(value: unknown, where: string, maxDepth: number): void {
   const stack: { value: unknown; path: string; depth: number }[] = [{ value, path: where, depth: 0 }];
   for (let next = stack.pop(); next; next = stack.pop()) {
     const { value, path, depth } = next;
