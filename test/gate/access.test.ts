@@ -154,7 +154,7 @@ describe('who may do what', () => {
       'PUT PATCH DELETE /tools/bundles/{bundleID}, GET /tools/bundles, PUT PATCH DELETE GET /tools/bundles/{bundleID}/tools/{slug}/version/{version}, ' +
       'POST /tools/bundles/{bundleID}/tools/{slug}/version/{version}/invoke, GET /tools/tools, GET /tools/tools/search, POST /call/{name}, ' +
       'GET /sessions/{id}/events, GET /events, GET PUT DELETE /workspaces/{id}/files/{path}, POST /blobs, GET /blobs/{id}, ' +
-      'GET /health, GET /ready, GET /metrics, GET /openapi.json, POST /auth/signin';
+      'GET /health, GET /ready, GET /metrics, GET /openapi.json, POST /auth/signin, POST /mcp, POST /mcp/run, POST /mcp/b/{bundle}';
     for (const line of promised.split(', ')) {
       const [path, ...verbs] = line.split(' ').reverse() as [string, ...string[]];
       for (const verb of verbs) assert.ok(paths[path]?.[verb.toLowerCase()], `${verb} ${path}`);

@@ -51,18 +51,22 @@ export async function mcpDoor(app: FastifyInstance, deps: McpDoorDeps): Promise<
   await app.register(async (scope) => {
     scope.removeAllContentTypeParsers();
     scope.addContentTypeParser('*', { parseAs: 'string' }, (_request, body, done) => done(null, body));
-    const method = ['GET', 'POST', 'DELETE', 'PUT', 'PATCH'];
-    const hidden = { schema: { hide: true } };
-    for (const url of ['/mcp', '/mcp/run'] as const)
-      scope.route({ method, url, ...hidden, handler: (request, reply) => visit(request, reply, menuAt(url)) });
-    scope.route({
-      method,
-      url: '/mcp/b/:bundle',
-      ...hidden,
-      handler: (request, reply) =>
-        visit(request, reply, { kind: 'bundle', slug: (request.params as { bundle: string }).bundle }),
-    });
+    const menus: [string, string, (request: FastifyRequest) => Menu][] = [
+      ['/mcp', "MCP: run and the server's own tools", () => menuAt('/mcp')],
+      ['/mcp/run', 'MCP: one tool, run, with everything behind it', () => menuAt('/mcp/run')],
+      ['/mcp/b/:bundle', "MCP: one bundle's tools under their own names", bundleMenu],
+    ];
+    for (const [url, summary, menu] of menus) {
+      const handler = (request: FastifyRequest, reply: FastifyReply) => visit(request, reply, menu(request));
+      scope.route({ method: 'POST', url, schema: { summary }, handler });
+      scope.route({ method: ['GET', 'DELETE', 'PUT', 'PATCH'], url, schema: { hide: true }, handler });
+    }
     // Streams would keep the server from closing.
     scope.addHook('preClose', async () => (await opening)?.close());
   });
 }
+
+const bundleMenu = (request: FastifyRequest): Menu => ({
+  kind: 'bundle',
+  slug: (request.params as { bundle: string }).bundle,
+});
