@@ -39,6 +39,8 @@ export async function unknownPack(world: World, name: string): Promise<string> {
 
 export function unknownFunction(pack: Pack, name: string): string {
   const names = pack.names();
+  if (names.length === 0)
+    return `pack '${pack.name}' has no function '${name}': it has none now. ot.health() says whether its server is connected`;
   const near = nearest(name, names);
   return `pack '${pack.name}' has no function '${name}'.${near ? ` Did you mean ${pack.name}.${near}?` : ''} Functions: ${listing(
     names.map((each) => `${pack.name}.${each}`),
