@@ -102,6 +102,7 @@ export function callGate({ catalog, views, observe, settings, keepLarge, redact 
     const timeoutMs = view.limits?.timeoutMs ?? (seen.bundle.kind === 'stored' ? storedTimeoutMs : offeredTimeoutMs);
     const deadline = new Deadline(view.name, timeoutMs, options.signal);
     try {
+      if (view.limits?.maxRequestBytes !== undefined) demandSize(view, args, view.limits.maxRequestBytes);
       const running = new RunningCall(power, actor, view, requestId, options, deadline);
       const result = redact.value(await deadline.race(seen.source!.run(view, args, running)));
       const settled = settle(actor, view, result, options);
@@ -284,6 +285,12 @@ function checkArgs(tool: ToolView, args: unknown): Record<string, unknown> {
   if (!checked.ok)
     throw fail('args.invalid', { tool: tool.name, reason: reasonOf(checked.errors) }, { details: checked.errors });
   return checked.value as Record<string, unknown>;
+}
+
+/** HTTP tools count the body they send; of the others the arguments are what is sent. */
+function demandSize(tool: ToolView, args: unknown, limit: number): void {
+  if (tool.type !== 'http' && Buffer.byteLength(JSON.stringify(args)) > limit)
+    throw fail('tool.failed', { reason: `The arguments are larger than ${limit} bytes, the limit of ${tool.name}.` });
 }
 
 /** Inner calls share their program's budget. */

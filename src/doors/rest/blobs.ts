@@ -19,7 +19,7 @@ export function blobRoutes(app: FastifyInstance, authenticate: Authenticate, blo
         summary: 'Store bytes; answers their id, size and hash',
         answers: { 201: Type.Object({ blob_id: Type.String(), size: Type.Integer(), sha256: Type.String() }) },
         handle: async (request, reply, actor) => {
-          demandLevel(actor, 'write', 'Blobs');
+          demandLevel(actor, 'write', 'A blob');
           const type = request.headers['content-type']?.split(';')[0]?.trim();
           const { id, size, sha256 } = await blobs.put(actor.principal, bodyOf(request, maxBlobBytes), {
             maxBytes: maxBlobBytes,
@@ -34,7 +34,7 @@ export function blobRoutes(app: FastifyInstance, authenticate: Authenticate, blo
         summary: 'Read the bytes of a blob',
         answers: { 200: Type.String({ description: 'The bytes, with the type they were sent with' }) },
         handle: async (request, reply, actor) => {
-          demandLevel(actor, 'write', 'Blobs');
+          demandLevel(actor, 'write', 'A blob');
           const { id } = request.params as { id: string };
           const blob = await blobs.get(id);
           if (!blob || (blob.owner !== actor.principal && !reaches(actor.level, 'admin'))) throw fail('blob.not_found', { ref: id });

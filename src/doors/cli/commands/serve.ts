@@ -67,7 +67,7 @@ function greet(cli: Cli, server: RunningServer, version: string): void {
   );
   if (process.getuid?.() === 0)
     cli.note(
-      `${cli.paint('yellow', 'warning')} running as root: what tools, packs and MCP servers do on this machine is not held back by the system. Use a user of its own.`,
+      `${cli.paint('yellow', 'warning')} running as root: what MCP servers do on this machine is not held back by the system. Use a user of its own.`,
     );
 }
 
