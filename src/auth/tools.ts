@@ -19,7 +19,7 @@ const CreateArgs = Type.Object(
 type CreateArgs = Type.Static<typeof CreateArgs>;
 const ListArgs = Type.Object(
   {
-    page_size: Type.Optional(Type.Integer({ minimum: 1, maximum: 256, default: 100 })),
+    page_size: Type.Optional(Type.Integer({ minimum: 1, default: 100, description: 'At most this many; never more than 256' })),
     page_token: Type.Optional(Type.String({ description: 'next_page_token of the page before' })),
   },
   strict,
@@ -64,7 +64,7 @@ export function tokenTools(tokens: Tokens): BuiltInBundle {
         returns: 'tokens, next_page_token',
         example: 'token.list()',
         run: async (args: { page_size?: number; page_token?: string }, call: Call) => {
-          const size = args.page_size ?? 100;
+          const size = Math.min(args.page_size ?? 100, 256);
           const rows = await tokens.list(call.actor, args.page_token ?? '', size + 1);
           const page = rows.slice(0, size);
           return {

@@ -27,7 +27,7 @@ export function admitWish(actor: Actor, wish: ProjectWish, { settings, knownBund
   if (agent !== undefined && agent !== 'embedded' && !settings.agents.known[agent])
     throw fail('request.invalid', { reason: `agent ${agent} is not configured; known are ${['embedded', ...Object.keys(settings.agents.known)].join(', ')}` });
   for (const bundle of wish.bundles ?? []) {
-    if (!knownBundles.includes(bundle)) throw fail('request.invalid', { reason: `there is no bundle ${bundle}` });
+    if (!knownBundles.includes(bundle)) throw fail('request.invalid', { reason: `there is no bundle ${bundle} that a project can grant; these can be: ${knownBundles.join(', ')}` });
     if (!reachesBundle(actor, bundle)) throw fail('scope.denied', { message: `This token does not reach bundle ${bundle} and cannot grant it.` });
   }
   return own ? within(wish, own, settings) : wish;

@@ -98,7 +98,7 @@ const names = (description: string, itemDescription: string): JsonSchema => ({
 
 const createSchema = argsOf(
   {
-    name: text('Unique name of the project.', { minLength: 1, maxLength: 128, pattern: '^[^\\u0000-\\u001f\\u007f]*[^\\s\\u0000-\\u001f\\u007f][^\\u0000-\\u001f\\u007f]*$' }),
+    name: text('Unique name of the project.', { maxLength: 128 }),
     description: text('What the project is for.', { maxLength: 4096 }),
     agent: text('Name of a configured agent; default is the configured one.'),
     model: text('Model that the agent shall use.', { maxLength: 256 }),

@@ -132,6 +132,8 @@ export function projects({ db, tables, sessions, forgetSession, folder, settings
   return {
     folderOf,
     async create(actor, name, wish) {
+      const problem = nameProblem(name);
+      if (problem) throw fail('args.invalid', { tool: 'project_create', reason: `/args/name ${problem}` }, { details: [{ path: '/args/name', message: problem }] });
       const own = actor.sessionId && actor.projectId ? await tables.get(actor.projectId) : undefined;
       const stored = admitWish(actor, wish, { settings: settings(), knownBundles: knownBundles(), ...(own && { own }) });
       const id = newId('proj');
@@ -246,4 +248,9 @@ export async function giveToOwnerOf(folder: string, path: string): Promise<void>
   if (process.getuid?.() !== 0) return;
   const { uid, gid } = await stat(folder);
   await chown(path, uid, gid);
+}
+
+function nameProblem(name: string): string | undefined {
+  if (name.trim() === '') return 'must not be blank';
+  return /[\u0000-\u001f\u007f]/.test(name) ? 'must not hold control characters' : undefined;
 }

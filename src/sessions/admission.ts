@@ -49,6 +49,10 @@ export async function findTarget(ports: SessionPorts, actor: Actor, args: Messag
   if (args.session_id !== undefined && !isSpawn) {
     const session = await owned(ports, actor, args.session_id, 'send messages to it');
     if (args.project_id !== undefined && args.project_id !== session.project_id) throw fail('session.not_found', { ref: args.session_id });
+    if (args.agent !== undefined && args.agent !== session.agent) {
+      ports.agent(args.agent);
+      throw fail('session.state', { ref: session.id, status: session.status, action: `going on with another agent than ${session.agent} (use session_spawn)` });
+    }
     return { ...(await around(ports, session.project_id, session.root_id)), session, workspace: { id: session.workspace_id, project_id: session.project_id } };
   }
   if (args.project_id === undefined) throw fail('request.invalid', { reason: 'project_id or session_id is needed' });
@@ -161,9 +165,8 @@ export function storeMessage(
   ports.tables.insertMessage(messageRow(row.id, turn, args));
   const patch: Partial<SessionRow> = { last_turn: turn, active_at: Date.now() };
   if (more.caller) patch.caller = more.caller;
-  // What an agent is started with counts from its next start on.
-  if (more.grant && !resumed && !row.key_grant)
-    throw fail('session.state', { ref: row.id, status: row.status, action: 'granting a key to an agent that runs already' });
+  const change = resumed ? undefined : unlikeRunning(row, args, more.grant);
+  if (change) throw fail('session.state', { ref: row.id, status: row.status, action: `${change} (end it first, or use session_spawn)` });
   if (resumed) {
     if (more.grant) patch.key_grant = more.grant;
     if (args.model !== undefined) patch.model = args.model;
@@ -175,6 +178,17 @@ export function storeMessage(
   ports.tables.update(row.id, patch);
   return { session_id: row.id, workspace_id: row.workspace_id, spawned: false, turn, last_event_index: newest, resumed };
 }
+
+/** What an agent is started with holds until it ends; a wish for something else must not be passed over in silence. */
+function unlikeRunning(row: SessionRow, args: MessageArgs, grant: KeyGrant | undefined): string | undefined {
+  if (args.model !== undefined && args.model !== row.model) return 'another model for an agent that runs already';
+  if (args.permissions !== undefined && args.permissions !== row.permissions) return `permissions "${args.permissions}" for an agent that was started with "${row.permissions}"`;
+  if (grant && !row.key_grant) return 'granting a key to an agent that runs already';
+  if (grant && reachOf(grant) !== reachOf(row.key_grant!)) return 'another grant than the one that the agent was started with';
+  return undefined;
+}
+
+const reachOf = ({ scope, bundles, projects }: KeyGrant): string => JSON.stringify([scope, bundles?.toSorted() ?? null, projects.toSorted()]);
 
 function demandProject(ports: SessionPorts, target: Target): void {
   if (ports.projectTables.getNow(target.project.id)?.status !== 'active') throw fail('project.not_found', { ref: target.project.id });

@@ -55,14 +55,14 @@ export function sessionTools(sessions: Sessions, ports: SessionPorts): BuiltInBu
           {
             session_id: sessionId,
             since_index: { type: 'integer', minimum: -1, default: -1, description: 'Index of the last event already seen; -1 for all.' },
-            max_events: { type: 'integer', minimum: 1, maximum: 1000, default: 100, description: 'At most this many.' },
+            max_events: { type: 'integer', minimum: 1, default: 100, description: 'At most this many; never more than 1000.' },
           },
           ['session_id'],
         ),
         returns: '{session_id, status, events, last_index, has_more}',
         example: 'session.events(session_id="ses_...", since_index=4)',
         run: ({ session_id, since_index = -1, max_events = 100 }: { session_id: string; since_index?: number; max_events?: number }, call) =>
-          sessions.events(call.actor, session_id, since_index, max_events),
+          sessions.events(call.actor, session_id, since_index, Math.min(max_events, 1000)),
       },
       {
         slug: 'message',

@@ -50,7 +50,7 @@ async function walkOnce(root: string, names: string[], options: { makeParents?: 
       const target = await linkTarget(path);
       if (target !== undefined) {
         await parent.close();
-        return { redirect: [...resolveLink(names.slice(0, index), target), ...names.slice(index + 1)] };
+        return { redirect: [...resolveLink(names.slice(0, index), name, target), ...names.slice(index + 1)] };
       }
       if (index === names.length - 1) return { parent, name, path };
       const next = await openFolder(path, options);
@@ -118,14 +118,15 @@ async function linkTarget(path: string): Promise<string | undefined> {
   }
 }
 
-function resolveLink(at: string[], target: string): string[] {
+function resolveLink(at: string[], name: string, target: string): string[] {
   const isAbsolute = target.startsWith('/');
-  if (isAbsolute && target !== insidePath && !target.startsWith(`${insidePath}/`)) throw fail('file.refused', { path: [...at, '->', target].join(' ') });
+  const leadsOut = (): Error => fail('file.refused', { path: `${[...at, name].join('/')} -> ${target}` });
+  if (isAbsolute && target !== insidePath && !target.startsWith(`${insidePath}/`)) throw leadsOut();
   const result = isAbsolute ? [] : [...at];
   for (const part of (isAbsolute ? target.slice(insidePath.length) : target).split('/')) {
     if (part === '' || part === '.') continue;
     if (part !== '..') result.push(part);
-    else if (result.pop() === undefined) throw fail('file.refused', { path: target });
+    else if (result.pop() === undefined) throw leadsOut();
   }
   return result;
 }

@@ -55,6 +55,14 @@ describe("lines on a session's socket", () => {
     assert.equal((await relay.next((message) => message.id === 'third')).error.code, -32601);
   });
 
+  it('takes command for code, and says what a request lacks', async () => {
+    assert.equal((await relay.ask('run', { command: '20 + 1' })).result.content[0].text, '21');
+    for (const [method, name] of [['run', 'code'], ['session_message', 'message'], ['session_events', 'session_id']] as const) {
+      const { error } = await relay.ask(method, {});
+      assert.deepEqual([error.code, error.message], [-32602, `${name} is missing`]);
+    }
+  });
+
   it('takes 16 MiB and refuses one byte more', async () => {
     const frame = JSON.stringify({ id: 'fits', method: 'oubliette_tools', params: { api_key: '' } });
     const room = 16 * 1024 * 1024;

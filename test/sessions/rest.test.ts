@@ -43,6 +43,8 @@ describe('own tools over REST', () => {
     const cases: [string, object, string | undefined, number, string][] = [
       ['project_create', { name: 'journey' }, writer, 409, 'project.exists'],
       ['project_create', { name: '' }, writer, 400, 'args.invalid'],
+      ['project_create', { name: ' \t' }, writer, 400, 'args.invalid'],
+      ['project_create', { name: 'a\u0001b' }, writer, 400, 'args.invalid'],
       ['project_create', { name: 'x', colour: 'red' }, writer, 400, 'args.invalid'],
       ['project_create', { name: 'x', env: { OUBLIETTE_API_KEY: 'a' } }, writer, 400, 'request.invalid'],
       ['project_create', { name: 'x', env: { 'A=B': 'a' } }, writer, 400, 'args.invalid'],
@@ -208,11 +210,13 @@ describe('the event stream', () => {
       assert.equal(stream.frames.find((frame) => frame.id !== undefined)!.id, 3);
       stream.close();
     }
-    const lost = await openStream(eventsUrl(session.session_id, '?after=9999'), reader);
-    await lost.until((frame) => frame.data.status === 'idle');
-    assert.deepEqual(lost.frames.slice(0, 3).map((frame) => frame.event), ['hello', 'reset', 'status']);
-    assert.equal(lost.frames[2]!.id, 0);
-    lost.close();
+    for (const after of ['9999', '99999999999999999999']) {
+      const lost = await openStream(eventsUrl(session.session_id, `?after=${after}`), reader);
+      await lost.until((frame) => frame.data.status === 'idle');
+      assert.deepEqual(lost.frames.slice(0, 3).map((frame) => frame.event), ['hello', 'reset', 'status']);
+      assert.equal(lost.frames[2]!.id, 0);
+      lost.close();
+    }
     assert.equal((await fetch(eventsUrl(session.session_id, '?after=abc'), { headers: { authorization: `Bearer ${reader}` } })).status, 400);
   });
 
@@ -220,6 +224,8 @@ describe('the event stream', () => {
     const response = await fetch(eventsUrl(session.session_id, '?after=1'), { headers: { authorization: `Bearer ${reader}`, accept: 'application/json' } });
     const body: any = await response.json();
     assert.deepEqual([body.session_id, body.events[0].index, body.has_more], [session.session_id, 2, false]);
+    const { value: many } = await server.call('session_events', { session_id: session.session_id, max_events: 100_000 });
+    assert.equal(many.events.length, body.last_index + 1);
   });
 
   test('is closed to strangers, and closes when its token is revoked or expires', async () => {

@@ -144,6 +144,22 @@ describe('a session', () => {
     await room.sessions.end(owner, refused.session_id);
   });
 
+  test('says so when a message wants what only a new start can give', async () => {
+    const { session_id } = await spawn('say a', { permissions: 'ask', model: 'one', grant: { scope: 'read' } });
+    await room.until(session_id, status('idle'));
+    const send = (more: object) => room.sessions.message(owner, { session_id, message: 'say b', ...more });
+    await assert.rejects(send({ permissions: 'deny' }), code('session.state'));
+    await assert.rejects(send({ model: 'two' }), code('session.state'));
+    await assert.rejects(send({ grant: { scope: 'write' } }), code('session.state'));
+    await assert.rejects(send({ agent: 'nobody' }), code('agent.unavailable'));
+    const same = await send({ permissions: 'ask', model: 'one', grant: { scope: 'read' }, agent: 'embedded' });
+    assert.equal(same.turn, 2);
+    await room.sessions.end(owner, session_id);
+    assert.equal((await send({ permissions: 'deny', model: 'two', grant: { scope: 'write' } })).turn, 3);
+    await room.until(session_id, completion(3));
+    await room.sessions.end(owner, session_id);
+  });
+
   test('finds its attachments in the workspace', async () => {
     const blob = await room.blobs.put(owner.principal, Readable.from([Buffer.from('attached bytes')]), { maxBytes: 100 });
     const { session_id, workspace_id } = await spawn('attached', { attachments: [{ blob_id: blob.id, name: 'note.txt' }] });

@@ -129,11 +129,12 @@ function cursorOf(request: FastifyRequest): number | undefined {
   if (after !== undefined && !index.test(after))
     throw fail('request.invalid', { reason: `after must be an index from -1 on (${after.slice(0, 50)})` }, { details: [{ path: '/after', message: 'must be an index from -1 on' }] });
   const header = request.headers['last-event-id'];
-  if (header === undefined || header === '') return after === undefined ? undefined : Number(after);
-  return index.test(String(header)) ? Number(header) : Number.MAX_SAFE_INTEGER;
+  const cursor = header === undefined || header === '' ? after : String(header);
+  if (cursor === undefined) return undefined;
+  return index.test(cursor) ? Math.min(Number(cursor), Number.MAX_SAFE_INTEGER) : Number.MAX_SAFE_INTEGER;
 }
 
-const index = /^(-1|\d{1,15})$/;
+const index = /^(-1|\d+)$/;
 
 function maxEvents(request: FastifyRequest): number {
   const value = textParam(request.query, 'max_events') ?? '100';

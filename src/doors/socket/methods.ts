@@ -90,6 +90,7 @@ export function relayMethods({ gate, authenticate, session, callerTool }: Method
       case 'caller_tool':
         return callCaller(params, here, options);
       case 'session_message':
+        if (params['message'] === undefined) throw new RpcFailure(-32602, 'message is missing');
         return callChildren(
           params['session_id'] === undefined ? 'session_spawn' : 'session_message',
           {
@@ -103,10 +104,12 @@ export function relayMethods({ gate, authenticate, session, callerTool }: Method
       case 'session_events':
         if (params['session_id'] === undefined) throw new RpcFailure(-32602, 'session_id is missing');
         return callChildren(method, pick(params, ['session_id', 'since_index', 'max_events']), here, options.signal);
-      case 'run':
-        if (typeof params['code'] !== 'string') throw new RpcFailure(-32602, 'code is missing');
+      case 'run': {
+        const code = params['code'] ?? params['command'];
+        if (typeof code !== 'string') throw new RpcFailure(-32602, 'code is missing');
         if (options.isAgain) throw fail('call.interrupted', { tool: 'run' });
-        return asContent(() => gate.call(here.actor, 'run', { code: params['code'] }, { signal: options.signal }));
+        return asContent(() => gate.call(here.actor, 'run', { code }, { signal: options.signal }));
+      }
       default:
         throw new RpcFailure(-32601, `there is no method ${method.slice(0, 100)}`, 'route.not_found');
     }

@@ -21,9 +21,8 @@ interface Sent {
 export async function sendMessage({ message, projectId, sessionId, attachments, key }: SendOptions): Promise<Sent> {
   const sent = await own<Sent>(sessionId ? 'session_message' : 'session_spawn', {
     message,
-    ...(sessionId ? { session_id: sessionId } : { project_id: projectId }),
+    ...(sessionId ? { session_id: sessionId } : { project_id: projectId, permissions: 'ask' }),
     ...(attachments && attachments.length > 0 ? { attachments } : {}),
-    permissions: 'ask',
     idempotency_key: key,
     context: lent,
   });
