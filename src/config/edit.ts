@@ -1,5 +1,5 @@
 import { isMap, isNode, isScalar, type Document, type Node, type Scalar } from 'yaml';
-import { fail } from '../schema/index.ts';
+import { fail, Failure } from '../schema/index.ts';
 import { compose } from './yaml-file.ts';
 
 /** The text of config.yaml with one value set, or deleted when it is undefined; everything else, comments too, stays. */
@@ -10,14 +10,26 @@ export function edited(file: string, text: string, path: readonly (string | numb
     });
   const { doc } = compose(file, text);
   keepLeadingComment(doc);
-  if (value === undefined) doc.deleteIn(path);
-  else {
-    makeWay(doc, path);
-    doc.setIn(path, withComments(doc, path, doc.createNode(value)));
+  try {
+    if (value === undefined) doc.deleteIn(path);
+    else {
+      makeWay(doc, path);
+      doc.setIn(path, withComments(doc, path, doc.createNode(value)));
+    }
+  } catch (error) {
+    // What is there is of another kind than the path needs: a list, a set, a plain text instead of a map.
+    throw error instanceof Failure ? error : cannotHold(file, path, error);
   }
   const written = doc.toString({ lineWidth: 0 });
   return written.endsWith('\n') ? written : `${written}\n`;
 }
+
+const cannotHold = (file: string, path: readonly (string | number)[], cause: unknown): Failure =>
+  fail(
+    'request.invalid',
+    { reason: `${path.join('.')} has no place in ${file} as it is: above it stands something that is no map.` },
+    { cause },
+  );
 
 /** The comments at the old value speak about the setting, not about what it was. */
 function withComments(doc: Document, path: readonly (string | number)[], node: Node): Node {
