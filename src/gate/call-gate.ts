@@ -296,7 +296,7 @@ function demandSize(tool: ToolView, args: unknown, limit: number): void {
 /** Inner calls share their program's budget. */
 function spend({ budget }: CallOptions): void {
   if (!budget) return;
-  if (budget.callsLeft <= 0) throw fail('program.failed', { reason: 'The program made too many calls.' });
+  if (budget.callsLeft <= 0) throw fail('program.failed', { reason: 'The program made too many calls. Do less per program, or raise code.maxCalls in config.yaml.' });
   if (budget.depthLeft <= 0) throw fail('program.failed', { reason: 'Programs are nested too deeply.' });
   budget.callsLeft--;
 }

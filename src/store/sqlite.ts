@@ -217,6 +217,6 @@ export type SqlValue = null | number | bigint | string | Uint8Array;
 /** The home was written by a newer version of the program; starting would damage it. */
 export class NewerHome extends Error {
   constructor(component: string, found: number, known: number) {
-    super(`state.db was written by a newer version (${component} is at step ${found}, this program knows ${known})`);
+    super(`state.db was written by a newer version (${component} is at step ${found}, this program knows ${known}). Update oubliette, or restore a backup made by this version.`);
   }
 }
