@@ -16,8 +16,14 @@ export function yamlFlow(value: unknown): string {
   const document = new Document(value, { compat: 'yaml-1.1', version: '1.2', aliasDuplicateObjects: false });
   const root = document.contents as Node | null;
   if (root) style(root, true);
-  return document.toString({ lineWidth: 0, flowCollectionPadding: false, nullStr: 'null' }).replace(/\n$/, '');
+  return escaped(document.toString({ lineWidth: 0, flowCollectionPadding: false, nullStr: 'null' }).replace(/\n$/, ''));
 }
+
+/** What readers refuse or take for the end of a line, even in quotes. Strings that hold it are always in double quotes. */
+const unreadable = /[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]/g;
+
+const escaped = (text: string): string =>
+  text.replace(unreadable, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
 
 /** As yamlFlow, for answers of any length: long lists of maps are written in pieces, with turns for others in between. */
 export async function longYamlFlow(value: unknown): Promise<string> {
@@ -75,7 +81,7 @@ function quote(scalar: Scalar): void {
   const { value } = scalar;
   if (typeof value !== 'string' || scalar.type === Scalar.QUOTE_DOUBLE) return;
   if (
-    /[\n\r\t\u0085\u2028\u2029\uFEFF]|[^\x20-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}]/u.test(value) ||
+    /[\n\r\t\x7F-\x9F\u2028\u2029\uFEFF]|[^\x20-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}]/u.test(value) ||
     isAmbiguous(value)
   )
     scalar.type = Scalar.QUOTE_DOUBLE;
@@ -95,12 +101,12 @@ function isAmbiguous(text: string): boolean {
 
 function scalarText(text: string): string {
   const needsQuotes = text === '' || isAmbiguous(text) || !isPlain(text);
-  return needsQuotes ? JSON.stringify(text) : text;
+  return needsQuotes ? escaped(JSON.stringify(text)) : text;
 }
 
 function isPlain(text: string): boolean {
   try {
-    return parse(text) === text && parse(text, { version: '1.1' }) === text;
+    return text.search(unreadable) < 0 && parse(text) === text && parse(text, { version: '1.1' }) === text;
   } catch {
     return false;
   }
