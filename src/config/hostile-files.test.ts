@@ -7,7 +7,10 @@ import { edited } from './edit.ts';
 import { toSettings } from './settings.ts';
 import { parseYaml, Problems } from './yaml-file.ts';
 
-const keys = 'version include allowedHosts aliases servers fs output snippets agents command url env __proto__ << null 1 ~'.split(' ');
+const keys =
+  'version include allowedHosts aliases servers fs output snippets agents command url env __proto__ << null 1 ~'.split(
+    ' ',
+  );
 const odd = [
   '1e999', '.nan', '2020-01-01', 'true', '~', '""', '"\\u0000"', '"\\ud800"', '!!binary aGk=', '!!set {a}', '!foo bar', '*a', '&a x',
   '|\n  x', '[]', '{}', '[a, b]', '{a: b}', '? x', '@x', '%x', '"open', '\t', '---',
@@ -19,7 +22,12 @@ const scalar = fc.oneof(
 );
 const indent = fc.nat(4).map((level) => ' '.repeat(2 * level));
 const lines = fc.oneof(
-  { weight: 4, arbitrary: fc.tuple(indent, fc.constantFrom(...keys), scalar).map(([space, key, value]) => `${space}${key}: ${value}`) },
+  {
+    weight: 4,
+    arbitrary: fc
+      .tuple(indent, fc.constantFrom(...keys), scalar)
+      .map(([space, key, value]) => `${space}${key}: ${value}`),
+  },
   fc.tuple(indent, scalar).map(([space, value]) => `${space}- ${value}`),
   scalar,
 );

@@ -20,7 +20,10 @@ export async function chaos(rounds: number): Promise<Tally> {
   const home = await mkdtemp(join(tmpdir(), 'oub-clock-'));
   const upstream = { command: process.execPath, args: [join(root, 'test', 'mcp', 'raw-server.ts')] };
   await writeFile(join(home, 'config.yaml'), JSON.stringify({ servers: { raw: upstream } }));
-  const server = await startTestServer({ home, nodeFlags: ['--import', join(root, 'test', 'support', 'jumping-clock.ts')] });
+  const server = await startTestServer({
+    home,
+    nodeFlags: ['--import', join(root, 'test', 'support', 'jumping-clock.ts')],
+  });
   const lives = new ToolLives(randomUUIDv7(), tally);
   try {
     await lives.makeBundle(server);

@@ -34,7 +34,12 @@ export async function chaos(rounds: number): Promise<Tally> {
   return tally;
 }
 
-async function writeUntilKilled(server: TestServer, round: number, lives: ToolLives, tally: Tally): Promise<Set<string>> {
+async function writeUntilKilled(
+  server: TestServer,
+  round: number,
+  lives: ToolLives,
+  tally: Tally,
+): Promise<Set<string>> {
   const touched = new Set<string>();
   let isOver = false;
   const writing = Array.from({ length: writers }, async (_, writer) => {

@@ -54,7 +54,8 @@ export class ToolLives {
       return !isRefused;
     };
     if (!(await step('PUT', body, { text, isEnabled: true }, 201))) return;
-    const isSwitched = randomInt(4) === 0 && (await step('PATCH', { isEnabled: false }, { text, isEnabled: false }, 200));
+    const isSwitched =
+      randomInt(4) === 0 && (await step('PATCH', { isEnabled: false }, { text, isEnabled: false }, 200));
     if (randomInt(isSwitched ? 2 : 4) === 0) await step('DELETE', undefined, 'deleted', 204);
   }
 
