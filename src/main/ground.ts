@@ -33,6 +33,9 @@ export type Ground = Awaited<ReturnType<typeof openGround>>;
 export const { version } = JSON.parse(readFileSync(join(packageRoot, 'package.json'), 'utf8')) as { version: string };
 
 /** What everything stands on: the home, its database, configuration, records, tokens, secrets, the way out. */
+/** Binary answers of tools are there for whoever asked, not for ever. What someone uploads stays. */
+const answersStayMs = 30 * 24 * 3600_000;
+
 export async function openGround(options: ServerOptions, closers: Closers) {
   const home = await openHome(options.home);
   const db = new Database(home.stateDb);
@@ -61,13 +64,14 @@ export async function openGround(options: ServerOptions, closers: Closers) {
   const hide = redactor(secrets);
   observe.setRedactor((line) => hide.text(line));
   const blobs = await openBlobs(db, home.blobs);
+  closers.push(() => blobs.close());
   const keepBlob = async (
     owner: string,
     bytes: Uint8Array,
     mime: string,
   ): Promise<{ blob_id: string; size: number }> => {
     const clean = hide.bytes(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
-    const { id, size } = await blobs.put(owner, Readable.from([clean]), { maxBytes: clean.length, mime });
+    const { id, size } = await blobs.put(owner, Readable.from([clean]), { maxBytes: clean.length, mime, keepForMs: answersStayMs });
     return { blob_id: id, size };
   };
   const net = dialler({ settings });
