@@ -5,7 +5,7 @@ export interface Lingering {
 }
 
 const aMomentMs = 20;
-const fresh = new Set<Lingering>();
+let fresh = new Set<Lingering>();
 let timer: NodeJS.Timeout | undefined;
 
 /** From now on it has begun: within 20 ms it is over or lingers. One timer serves all that begin in that time. */
@@ -20,7 +20,8 @@ export function over(each: Lingering): void {
 
 function look(): void {
   timer = undefined;
-  const late = [...fresh];
-  fresh.clear();
+  const late = fresh;
+  // A new one: a set that is emptied over and over keeps from the garbage collector what once was in it.
+  fresh = new Set();
   for (const each of late) each.linger();
 }

@@ -25,5 +25,6 @@ export * from './relay.ts';
 export * from './tool.ts';
 export * from './server-info.ts';
 export * from './end-of-turn.ts';
+export * from './passing-map.ts';
 export * from './stay-awake.ts';
 export * from './stragglers.ts';

@@ -1,4 +1,5 @@
 import type { Worker } from 'node:worker_threads';
+import { PassingMap } from '../schema/index.ts';
 import { errorOf, type Refusal } from './new-files.ts';
 
 const endAfterMs = 10_000;
@@ -19,7 +20,7 @@ interface Waiting {
 export class AskedThread<Request extends object> {
   readonly #startWorker: () => Worker;
   readonly #what: string;
-  readonly #waiting = new Map<number, Waiting>();
+  readonly #waiting = new PassingMap<number, Waiting>();
   #worker: Worker | undefined;
   #ending: NodeJS.Timeout | undefined;
   #numbers = 0;

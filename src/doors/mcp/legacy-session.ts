@@ -5,8 +5,7 @@ import type {
   Transport,
   TransportSendOptions,
 } from '@modelcontextprotocol/server';
-import type { Actor } from '../../schema/index.ts';
-import { isObject } from '../../schema/index.ts';
+import { isObject, PassingMap, type Actor } from '../../schema/index.ts';
 import { RpcError } from '../../sources/mcp/index.ts';
 import type { ClientCapabilities, Exchange, JsonObject, RequestId } from './exchange.ts';
 import type { Handlers } from './handlers.ts';
@@ -57,8 +56,8 @@ export class LegacySession implements Transport {
   onSession: ((sessionId: string, afterIndex: number) => void) | undefined;
   server: Server | undefined;
   readonly #handlers: Handlers;
-  readonly #posts = new Map<RequestId, Post>();
-  readonly #running = new Map<RequestId, AbortController>();
+  readonly #posts = new PassingMap<RequestId, Post>();
+  readonly #running = new PassingMap<RequestId, AbortController>();
   readonly #asked = new Map<RequestId, { resolve: (value: unknown) => void; reject: (error: Error) => void }>();
   #lastAsk = 0;
 

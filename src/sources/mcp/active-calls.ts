@@ -5,18 +5,20 @@ import type { Call } from '../../schema/index.ts';
  * may go only to a caller of whom it is certain, so that nothing of one principal reaches another.
  */
 export class ActiveCalls {
-  readonly #calls = new Set<Call>();
+  /** In the order in which they began. */
+  readonly #calls: Call[] = [];
 
   add(call: Call): void {
-    this.#calls.add(call);
+    this.#calls.push(call);
   }
 
   delete(call: Call): void {
-    this.#calls.delete(call);
+    const at = this.#calls.indexOf(call);
+    if (at >= 0) this.#calls.splice(at, 1);
   }
 
   get size(): number {
-    return this.#calls.size;
+    return this.#calls.length;
   }
 
   /** The newest call, if all that run belong to one principal. */

@@ -1,4 +1,5 @@
 import type { JSONRPCMessage, Transport, TransportSendOptions } from '@modelcontextprotocol/client';
+import { PassingMap } from '../../schema/index.ts';
 import { Pending, type RequestOptions } from './pending.ts';
 
 export { WireTimeout, type RequestOptions } from './pending.ts';
@@ -48,7 +49,7 @@ export class Wire implements Transport {
   envelope: Record<string, unknown> | undefined;
   readonly #inner: Transport;
   readonly #hooks: WireHooks;
-  readonly #pending = new Map<number, Pending>();
+  readonly #pending = new PassingMap<number, Pending>();
   readonly #reverse = new Map<string | number, AbortController>();
   #nextId = firstId;
   #isClosed = false;

@@ -1,5 +1,5 @@
 import { fork, type ChildProcess } from 'node:child_process';
-import { fail, type Call } from '../../schema/index.ts';
+import { fail, PassingMap, type Call } from '../../schema/index.ts';
 import type { FromHost, ToHost } from './host-messages.ts';
 
 /** What a pack's file exports, not checked yet. */
@@ -46,7 +46,7 @@ const maxAnswerBytes = 16 * 1024 * 1024;
 export class PackProcess {
   readonly #options: PackProcessOptions;
   readonly #child: ChildProcess;
-  readonly #running = new Map<number, Running>();
+  readonly #running = new PassingMap<number, Running>();
   #lastId = 0;
   #stderr = '';
   #heardAt = 0;
