@@ -48,6 +48,7 @@ describe('fs', () => {
     assert.equal((await call('fs.readfile', { path: 'sub/deep/x.bin', encoding: 'base64' })).base64, 'AAEC/w==');
     await refused('fs.readfile', { path: 'sub/deep/x.bin' }, /no text file/);
     await refused('fs.readfile', { path: 'sub' }, /is a folder/);
+    for (const path of ['.', '']) await refused('fs.readfile', { path }, /^\. is a folder/);
     await refused('fs.readfile', { path: 'gone.txt' }, /no (such )?file/);
     assert.match((await call('fs.readfile', { path: 'inner.md' })).text, /Budget/);
   });

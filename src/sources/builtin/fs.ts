@@ -207,6 +207,8 @@ async function readFile(
 }
 
 async function readWhole(place: Place, shown: string): Promise<Buffer> {
+  if (place.name === undefined)
+    throw fail('tool.failed', { reason: `${shown || '.'} is a folder. List it with fs.listdir.` });
   const handle = await open(place.path, readFlags);
   try {
     const info = await handle.stat();
