@@ -11,6 +11,9 @@ export interface CallPower {
   redact: { text(text: string): string; value<T>(value: T): T };
 }
 
+/** A tool that calls itself would go on until memory or stack are used up. */
+const maxDepth = 32;
+
 /** What the gate hands to a tool while it runs. */
 export class RunningCall implements Call {
   readonly actor: Actor;
@@ -50,7 +53,8 @@ export class RunningCall implements Call {
   }
 
   invoke(name: string, args: Record<string, unknown>, inner: CallOptions = {}): Promise<Outcome> {
-    const { onProgress, onLog, onClientRequest, budget, client } = this.#options;
+    const { onProgress, onLog, onClientRequest, budget, client, depth = 0 } = this.#options;
+    if (depth >= maxDepth) return Promise.reject(tooDeep(name));
     return this.#power.call(this.actor, name, args, {
       ...(onProgress && { onProgress }),
       ...(onLog && { onLog }),
@@ -60,6 +64,7 @@ export class RunningCall implements Call {
       ...inner,
       signal: inner.signal ?? this.#deadline.handedOn,
       parent: this.requestId,
+      depth: depth + 1,
     });
   }
 
@@ -83,3 +88,6 @@ export class RunningCall implements Call {
     return ask(method, params, this.signal);
   }
 }
+
+const tooDeep = (name: string): Error =>
+  fail('tool.failed', { reason: `Calls are nested more than ${maxDepth} deep. Does ${name.slice(0, 100)} call itself?` });

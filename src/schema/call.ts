@@ -54,6 +54,8 @@ export interface CallOptions {
   client?: ClientBehind;
   requestId?: string;
   parent?: string;
+  /** How many calls stand above this one. */
+  depth?: number;
   budget?: Budget;
 }
 

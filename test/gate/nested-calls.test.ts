@@ -1,0 +1,34 @@
+import assert from 'node:assert/strict';
+import { mkdir, mkdtemp, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { testServer, type TestServer } from '../kit/server.ts';
+
+let server: TestServer;
+before(async () => {
+  const home = await mkdtemp(join(tmpdir(), 'oub-'));
+  await mkdir(join(home, 'packs'), { mode: 0o700 });
+  const source = `
+    export async function self(args, call) {
+      const outcome = await call.invoke('again_self', { depth: args.depth + 1 });
+      if (!outcome.ok) throw new Error(outcome.error.message);
+      return outcome.value;
+    }
+    self.tool = { description: 'calls itself', argSchema: { type: 'object' }, access: 'read' };`;
+  await writeFile(join(home, 'packs', 'again.js'), source, { mode: 0o600 });
+  server = await testServer({ home });
+});
+after(() => server.remove());
+
+test('a tool that calls itself is ended by name, and the server goes on', async () => {
+  const { ok, error } = await server.call('again_self', { depth: 0 });
+  assert.equal(ok, false);
+  assert.match(error.message, /Calls are nested more than 32 deep\. Does again_self call itself\?/);
+  assert.equal((await server.call('demo_foo', { text: 'hello' })).value, 'indigo');
+});
+
+test('a program that calls such a tool gets the same as an exception', async () => {
+  const { value } = await server.call('run', { code: 'try:\n  again.self(depth=0)\nexcept RuntimeError as e:\n  said = str(e)\nsaid' });
+  assert.match(value, /nested more than 32 deep/);
+});
