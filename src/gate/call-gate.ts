@@ -333,5 +333,8 @@ function inlineLimit(actor: Actor, settings: Settings): number {
 
 function projectOf(actor: Actor, args: unknown): string | undefined {
   const named = isObject(args) ? args['project_id'] : undefined;
-  return typeof named === 'string' ? named : actor.projectId;
+  return typeof named === 'string' && likeId.test(named) ? named : actor.projectId;
 }
+
+/** Anything else is no project of ours, and has no place in records. */
+const likeId = /^[\w-]{1,64}$/;

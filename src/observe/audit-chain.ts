@@ -54,7 +54,7 @@ export class AuditChain {
     return this.#db.write((db) => {
       let { seq, hash } = this.#head() ?? { seq: 0, hash: '' };
       for (const entry of entries) {
-        const values = entry.with(argsAt, this.#keyed('args', String(entry[argsAt])));
+        const values = entry.with(argsAt, this.#keyed('args', String(entry[argsAt]))).map(asStored);
         hash = this.#seal(hash, ++seq, values);
         db.run(insertRow, seq, ...values, hash);
       }
@@ -115,6 +115,10 @@ export class AuditChain {
     return createHmac('sha256', this.#key).update(`${purpose}\n${text}`).digest('hex');
   }
 }
+
+/** As the database gives it back: half a character is stored as another one, and a NUL may end the text. */
+const asStored = (value: SqlValue): SqlValue =>
+  typeof value === 'string' ? value.toWellFormed().replaceAll('\0', '\ufffd') : value;
 
 export interface AuditQuery {
   limit: number;

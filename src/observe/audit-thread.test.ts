@@ -25,6 +25,14 @@ test('what it appends joins the chain, and leaves the list that was handed over'
   await db.close();
 });
 
+test('text that a database cannot hold as it is does not break the chain', async () => {
+  const db = new Database(join(folder, 'odd.db'));
+  const chain = await AuditChain.open(db, key);
+  await chain.append([entry.with(10, '\ud800'), entry.with(10, 'a\0b'), entry]);
+  assert.deepEqual(await chain.verify(), { ok: true, rows: 3 });
+  await db.close();
+});
+
 test('a thread that ended while nobody waited refuses, and keeps what it was given', { timeout: 10_000 }, async () => {
   const thread = new AuditThread(join(folder, 'state.db'), key);
   await thread.append([entry]);

@@ -97,6 +97,19 @@ describe('statistics and audit', () => {
     assert.equal((await call('audit_verify')).ok, true);
   });
 
+  test('hold whatever a caller writes for an id', async () => {
+    const { token } = await call('token_create', { name: 'odd', scope: 'read' });
+    for (const id of ['\ud800', '\0x', 'x'.repeat(100_000), 'proj_x'])
+      await server.fetch('/call/project_get', { method: 'POST', json: { args: { project_id: id } }, token });
+    assert.equal((await call('audit_verify')).ok, true);
+    const { rows } = await call('audit_list', { limit: 10 });
+    const seen = rows.filter((row: { tool: string }) => row.tool === 'project_get');
+    assert.deepEqual(
+      seen.map((row: { project_id: string | null }) => row.project_id),
+      ['proj_x', null, null, null],
+    );
+  });
+
   test('are for the admin alone', async () => {
     const { token } = await call('token_create', { name: 'w', scope: 'write' });
     for (const name of ['stats_overview', 'audit_list', 'audit_verify'])
