@@ -74,6 +74,11 @@ async function build(options: ServerOptions, closers: Closers): Promise<RunningS
   const durationMs = Math.round(performance.now() - startedAt);
   log.info({ span: 'server.start', status: 'ok', durationMs, url, version }, `ready at ${url}`);
   closers.push(() => log.info({ span: 'server.stop', status: 'ok', url }, 'stopping'));
+  // What fails behind everyone's back is told, and ends nothing else.
+  const unheard = (reason: unknown): void =>
+    log.error({ span: 'server.background', status: 'error', err: reason }, 'something failed that nobody waited for');
+  process.on('unhandledRejection', unheard);
+  closers.push(() => void process.off('unhandledRejection', unheard));
   const code = await browsers.code(await auth.authenticate(adminToken, 'web'));
   return { url, mcpUrl, signInUrl: signInUrl(url, code), close: () => closeAll(closers) };
 }

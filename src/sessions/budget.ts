@@ -29,7 +29,9 @@ export async function reserve(ports: SessionPorts, sessionId: string, estimateUs
     const left = limit - used.cost_usd - used.reserved_usd;
     if (left <= 0 && (estimateUsd > 0 || used.cost_usd > 0)) throw fail('limit.cost', { limit });
     if (estimateUsd > left)
-      throw fail('limit.cost', { message: `Of the budget of ${limit} USD ${dollars(Math.max(0, left))} are left; this request could cost ${dollars(estimateUsd)}. Ask for fewer output tokens.` });
+      throw fail('limit.cost', {
+        message: `Of the budget of ${limit} USD ${dollars(Math.max(0, left))} are left; this request could cost ${dollars(estimateUsd)}. Ask for fewer output tokens.`,
+      });
     ports.tables.meter(sessionId, { reserved_usd: estimateUsd });
   });
   let isSettled = false;

@@ -7,7 +7,8 @@ export function clip<T extends AgentEvent>(event: T): T {
   const copy: Record<string, unknown> = { ...event };
   for (const [key, value] of Object.entries(copy)) {
     if (typeof value === 'string') copy[key] = clipText(value);
-    else if (typeof value === 'object' && value !== null && JSON.stringify(value).length > maxText) copy[key] = { cut: 'too large for the log' };
+    else if (typeof value === 'object' && value !== null && JSON.stringify(value).length > maxText)
+      copy[key] = { cut: 'too large for the log' };
   }
   return copy as T;
 }

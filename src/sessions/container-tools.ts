@@ -55,7 +55,13 @@ export function containerTools(sessions: Sessions, ports: SessionPorts): BuiltIn
         slug: 'logs',
         description: 'Show the last lines that the utility sandbox wrote.',
         level: 'write',
-        argSchema: argsOf({ project_id: projectId, tail: { type: 'integer', minimum: 1, maximum: 10_000, default: 100, description: 'How many lines.' } }, ['project_id']),
+        argSchema: argsOf(
+          {
+            project_id: projectId,
+            tail: { type: 'integer', minimum: 1, maximum: 10_000, default: 100, description: 'How many lines.' },
+          },
+          ['project_id'],
+        ),
         returns: '{text}',
         example: 'container.logs(project_id="proj_...", tail=20)',
         run: async ({ project_id, tail = 100 }: { project_id: string; tail?: number }, call) => {
@@ -65,7 +71,8 @@ export function containerTools(sessions: Sessions, ports: SessionPorts): BuiltIn
       },
       {
         slug: 'exec',
-        description: 'Run a command in the utility sandbox of a project, or with session_id in the sandbox of that session.',
+        description:
+          'Run a command in the utility sandbox of a project, or with session_id in the sandbox of that session.',
         level: 'write',
         argSchema: execSchema,
         returns: '{exit_code, stdout, stderr, timed_out, truncated}',
@@ -89,8 +96,19 @@ const execSchema = argsOf(
     },
     session_id: { type: 'string', description: 'Run in the sandbox of this session instead.' },
     workspace_id: { type: 'string', description: 'Workspace to mount; default is the default one.' },
-    workdir: { type: 'string', maxLength: 4096, pattern: '^/', description: 'Folder inside the sandbox; default /workspace.' },
-    timeout_ms: { type: 'integer', minimum: 1, maximum: longestExecMs, default: 60_000, description: 'After this long it is killed.' },
+    workdir: {
+      type: 'string',
+      maxLength: 4096,
+      pattern: '^/',
+      description: 'Folder inside the sandbox; default /workspace.',
+    },
+    timeout_ms: {
+      type: 'integer',
+      minimum: 1,
+      maximum: longestExecMs,
+      default: 60_000,
+      description: 'After this long it is killed.',
+    },
   },
   ['project_id', 'command'],
 );
@@ -98,12 +116,20 @@ const execSchema = argsOf(
 async function exec(sessions: Sessions, ports: SessionPorts, given: ExecArgs, call: Call): Promise<object> {
   const project = await ports.projects.get(call.actor, given.project_id);
   const command = typeof given.command === 'string' ? ['/bin/sh', '-c', given.command] : given.command;
-  if (command.some((part) => part.includes('\0'))) throw fail('request.invalid', { reason: 'a command cannot hold a NUL character' });
+  if (command.some((part) => part.includes('\0')))
+    throw fail('request.invalid', { reason: 'a command cannot hold a NUL character' });
   const spec: ExecSpec = {
-    command, workdir: given.workdir ?? insidePaths.workspace, timeoutMs: given.timeout_ms ?? 60_000, maxBytes: maxStreamBytes, signal: call.signal,
+    command,
+    workdir: given.workdir ?? insidePaths.workspace,
+    timeoutMs: given.timeout_ms ?? 60_000,
+    maxBytes: maxStreamBytes,
+    signal: call.signal,
   };
   if (given.session_id !== undefined) return sessions.exec(call.actor, project.id, given.session_id, spec);
-  if (given.workspace_id !== undefined && (await ports.projectTables.workspace(given.workspace_id))?.project_id !== project.id)
+  if (
+    given.workspace_id !== undefined &&
+    (await ports.projectTables.workspace(given.workspace_id))?.project_id !== project.id
+  )
     throw fail('workspace.not_found', { ref: given.workspace_id });
   return sessions.utility.exec(project, given.workspace_id, spec);
 }
@@ -120,14 +146,19 @@ export function imageTools(ports: SessionPorts, sandboxes: Pick<Sandboxes, 'choo
         slug: 'rebuild',
         description: 'Build the base image (or root file system) of sandboxes anew, without any network.',
         level: 'write',
-        argSchema: argsOf({ project_id: { type: 'string', description: 'Build for the sandbox driver of this project.' } }, []),
+        argSchema: argsOf(
+          { project_id: { type: 'string', description: 'Build for the sandbox driver of this project.' } },
+          [],
+        ),
         returns: '{image, duration_ms}',
         example: 'image.rebuild()',
         limits: { timeoutMs: longestExecMs },
         run: async ({ project_id }: { project_id?: string }, call) => {
           const { driver: wanted, level } = ports.settings().sandbox;
           const { driver } =
-            project_id === undefined ? await sandboxes.choose({ driver: wanted, level }) : await ports.projects.sandboxFor(await ports.projects.get(call.actor, project_id));
+            project_id === undefined
+              ? await sandboxes.choose({ driver: wanted, level })
+              : await ports.projects.sandboxFor(await ports.projects.get(call.actor, project_id));
           const { image, duration_ms } = await driver.buildBase(call.signal);
           return { image, duration_ms };
         },
@@ -136,4 +167,3 @@ export function imageTools(ports: SessionPorts, sandboxes: Pick<Sandboxes, 'choo
     ],
   };
 }
-

@@ -11,5 +11,14 @@ export function knownAgent(settings: Settings, name: string): KnownAgent {
   }
   const { driver, command } = agentOf(name, config);
   const files = { ...(config.driver === 'droid' && droidFiles({ mcpServers: [clientServer(true)] })), ...config.files };
-  return { driver, config, command: { command, cwd: insidePaths.workspace, env: config.env ?? {}, ...(Object.keys(files).length > 0 && { files }) } };
+  return {
+    driver,
+    config,
+    command: {
+      command,
+      cwd: insidePaths.workspace,
+      env: config.env ?? {},
+      ...(Object.keys(files).length > 0 && { files }),
+    },
+  };
 }

@@ -1,7 +1,14 @@
 import { clientServer, type AgentSpec } from '../agents/index.ts';
 import type { Project } from '../projects/index.ts';
 import { openLink, type SandboxDriver, type SandboxSpec, type SupervisorLink } from '../sandbox/index.ts';
-import { insidePaths, loopbackPorts, newId, type AgentCommand, type ProviderConfig, type Settings } from '../schema/index.ts';
+import {
+  insidePaths,
+  loopbackPorts,
+  newId,
+  type AgentCommand,
+  type ProviderConfig,
+  type Settings,
+} from '../schema/index.ts';
 import { openDoors, type Binding, type Place } from './place.ts';
 import type { KnownAgent, SessionPorts } from './ports.ts';
 
@@ -47,7 +54,10 @@ export async function startBox(ports: SessionPorts, wish: BoxWish): Promise<Live
 }
 
 /** Links to a sandbox that runs already. */
-export async function reattachBox(ports: SessionPorts, wish: BoxWish & { id: string; driver: SandboxDriver }): Promise<LiveBox> {
+export async function reattachBox(
+  ports: SessionPorts,
+  wish: BoxWish & { id: string; driver: SandboxDriver },
+): Promise<LiveBox> {
   const box = await attach(ports, wish);
   box.watch();
   return box;
@@ -66,7 +76,10 @@ export async function spoolEnd(place: Place, from: number): Promise<number> {
   return end;
 }
 
-async function attach(ports: SessionPorts, wish: BoxWish & { id: string; driver: SandboxDriver }): Promise<LiveBox & { watch(): void }> {
+async function attach(
+  ports: SessionPorts,
+  wish: BoxWish & { id: string; driver: SandboxDriver },
+): Promise<LiveBox & { watch(): void }> {
   const { id, driver, place, binding } = wish;
   const doors = await openDoors(ports.doors, binding);
   let link: SupervisorLink;
@@ -75,7 +88,10 @@ async function attach(ports: SessionPorts, wish: BoxWish & { id: string; driver:
   const over = new Promise<string>((resolve) => (end = resolve));
   try {
     link = await openLink({
-      session: place.name, mcp: place.mcp, spool: place.spool, from: wish.from,
+      session: place.name,
+      mcp: place.mcp,
+      spool: place.spool,
+      from: wish.from,
       onIncompatible: () => end('its supervisor speaks another version of the protocol'),
     });
   } catch (error) {
@@ -87,7 +103,12 @@ async function attach(ports: SessionPorts, wish: BoxWish & { id: string; driver:
     await Promise.allSettled([link.close(), doors.close()]);
   };
   return {
-    id, driver, place, binding, link, over,
+    id,
+    driver,
+    place,
+    binding,
+    link,
+    over,
     watch: () => {
       driver.wait(id, stop.signal).then(
         ({ exitCode, reason }) => end(reason ?? `the sandbox ended with code ${exitCode ?? 'unknown'}`),
@@ -121,12 +142,22 @@ function boxSpec(ports: SessionPorts, wish: BoxWish, id: string, settings: Setti
 }
 
 /** The program to start, with what only this session may know in its environment (never in an argument list). */
-export async function agentCommand(ports: SessionPorts, project: Project, agent: KnownAgent, apiKey: string | undefined): Promise<AgentCommand> {
+export async function agentCommand(
+  ports: SessionPorts,
+  project: Project,
+  agent: KnownAgent,
+  apiKey: string | undefined,
+): Promise<AgentCommand> {
   const settings = ports.settings();
   return {
     ...agent.command,
     env: {
-      ...doorEnvironment(project, agent.config.provider === undefined ? Object.values(settings.providers)[0] : settings.providers[agent.config.provider]),
+      ...doorEnvironment(
+        project,
+        agent.config.provider === undefined
+          ? Object.values(settings.providers)[0]
+          : settings.providers[agent.config.provider],
+      ),
       ...(await filled(ports, agent.command.env)),
       ...project.wish.env,
       ...(await secretValues(ports, project)),
@@ -160,12 +191,22 @@ export function doorEnvironment(project: Project, provider: ProviderConfig | und
   };
   return {
     ...(provider && byShape[provider.shape]),
-    ...(project.egress.length > 0 && { HTTP_PROXY: egress, HTTPS_PROXY: egress, http_proxy: egress, https_proxy: egress, NO_PROXY: '127.0.0.1,localhost', no_proxy: '127.0.0.1,localhost' }),
+    ...(project.egress.length > 0 && {
+      HTTP_PROXY: egress,
+      HTTPS_PROXY: egress,
+      http_proxy: egress,
+      https_proxy: egress,
+      NO_PROXY: '127.0.0.1,localhost',
+      no_proxy: '127.0.0.1,localhost',
+    }),
   };
 }
 
 /** What the agent is told when its conversation begins. The key itself stays out: the supervisor fills it in from the environment. */
-export function agentSpec(agent: KnownAgent, more: { model?: string | null; permissions: AgentSpec['permissions']; resume?: string; hasKey: boolean }): AgentSpec {
+export function agentSpec(
+  agent: KnownAgent,
+  more: { model?: string | null; permissions: AgentSpec['permissions']; resume?: string; hasKey: boolean },
+): AgentSpec {
   return {
     config: agent.config,
     cwd: insidePaths.workspace,

@@ -44,7 +44,8 @@ export interface Lifecycle {
 export function lifecycle(ports: SessionPorts): Lifecycle {
   const live = new Map<string, Live>();
   const listeners = new Set<(sessionId: string, status: SessionStatus) => void>();
-  const announce = (sessionId: string, status: SessionStatus): void => listeners.forEach((listener) => listener(sessionId, status));
+  const announce = (sessionId: string, status: SessionStatus): void =>
+    listeners.forEach((listener) => listener(sessionId, status));
 
   function begin(row: SessionRow, start: (entry: Live) => Promise<void>): Live {
     const entry: Live = { stop: new AbortController(), started: Promise.resolve() };
@@ -55,18 +56,30 @@ export function lifecycle(ports: SessionPorts): Lifecycle {
       if (entry.stop.signal.aborted) return;
       const failure = asFailure(error);
       ports.logger.warn({ err: error, session: row.id }, 'a session could not start');
-      finishQuietly(row.id, { status: 'failed', reason: failure.message, error: { code: failure.code, message: failure.message } });
+      finishQuietly(row.id, {
+        status: 'failed',
+        reason: failure.message,
+        error: { code: failure.code, message: failure.message },
+      });
     });
     return entry;
   }
 
-  async function open(entry: Live, row: SessionRow, apiKey: string | undefined, slot?: Slot, mustResume = false): Promise<void> {
+  async function open(
+    entry: Live,
+    row: SessionRow,
+    apiKey: string | undefined,
+    slot?: Slot,
+    mustResume = false,
+  ): Promise<void> {
     const project = await ports.projects.load(row.project_id);
     if (!project) throw fail('project.not_found', { ref: row.project_id });
     const agent = ports.agent(row.agent);
     const remembered = ports.projects
       .snapshot({ id: row.workspace_id, project_id: row.project_id })
-      .catch((error: unknown) => ports.logger.warn({ err: error, session: row.id }, 'the workspace could not be remembered for a diff'));
+      .catch((error: unknown) =>
+        ports.logger.warn({ err: error, session: row.id }, 'the workspace could not be remembered for a diff'),
+      );
     const box = slot?.box ?? (await newBox(entry, row, project));
     entry.box = box;
     entry.place = box.place.name;
@@ -77,23 +90,38 @@ export function lifecycle(ports: SessionPorts): Lifecycle {
     const before = row.agent_state as AgentState | null;
     const resume = before?.agentSession;
     const { state } = agent.driver.open(
-      agentSpec(agent, { model: row.model, permissions: row.permissions, hasKey: apiKey !== undefined, ...(resume !== undefined && { resume }) }),
+      agentSpec(agent, {
+        model: row.model,
+        permissions: row.permissions,
+        hasKey: apiKey !== undefined,
+        ...(resume !== undefined && { resume }),
+      }),
     );
     const command = await agentCommand(ports, project, agent, apiKey);
-    await ports.log.write(() => ports.tables.update(row.id, { box: { id: box.id, driver: box.driver.name }, agent_state: state }));
+    await ports.log.write(() =>
+      ports.tables.update(row.id, { box: { id: box.id, driver: box.driver.name }, agent_state: state }),
+    );
     if (entry.stop.signal.aborted) return;
     box.link.send({ id: `${box.id}:start`, do: 'start', agent: command });
     run(entry, row, new Conversation(box, agent.driver, state, row.spool_offset), { mustResume });
   }
 
-  async function newBox(entry: Live, row: SessionRow, project: Parameters<typeof startBox>[1]['project']): Promise<LiveBox> {
+  async function newBox(
+    entry: Live,
+    row: SessionRow,
+    project: Parameters<typeof startBox>[1]['project'],
+  ): Promise<LiveBox> {
     const place = row.place ? placeAt(ports.runFolder, row.place) : await makePlace(ports.runFolder);
     entry.place = place.name;
     // What an earlier agent left unread must not be taken for the words of the new one.
     if (row.place) row.spool_offset = await spoolEnd(place, row.spool_offset);
     await ports.log.write(() => ports.tables.update(row.id, { place: place.name, spool_offset: row.spool_offset }));
     return startBox(ports, {
-      project, workspaceId: row.workspace_id, place, binding: binding(place, row.project_id, row.id), from: row.spool_offset,
+      project,
+      workspaceId: row.workspace_id,
+      place,
+      binding: binding(place, row.project_id, row.id),
+      from: row.spool_offset,
       labels: { kind: 'session', session: row.id, node: ports.node },
     });
   }
@@ -110,12 +138,16 @@ export function lifecycle(ports: SessionPorts): Lifecycle {
   function finish(sessionId: string, ending: Ending): Promise<void> {
     const entry = live.get(sessionId) ?? { stop: new AbortController(), started: Promise.resolve() };
     live.set(sessionId, entry);
-    return (entry.ending ??= end(sessionId, entry, ending).finally(() => live.get(sessionId) === entry && live.delete(sessionId)));
+    return (entry.ending ??= end(sessionId, entry, ending).finally(
+      () => live.get(sessionId) === entry && live.delete(sessionId),
+    ));
   }
 
   /** Nobody waits for it: what fails now is found again by the reconcile loop, as a session without a runner. */
   function finishQuietly(sessionId: string, ending: Ending): void {
-    finish(sessionId, ending).catch((error: unknown) => ports.logger.error({ err: error, session: sessionId }, 'the end of a session could not be stored'));
+    finish(sessionId, ending).catch((error: unknown) =>
+      ports.logger.error({ err: error, session: sessionId }, 'the end of a session could not be stored'),
+    );
   }
 
   async function end(sessionId: string, entry: Live, ending: Ending): Promise<void> {
@@ -141,10 +173,22 @@ export function lifecycle(ports: SessionPorts): Lifecycle {
       if (!row || !isLive(row)) return;
       ports.asks.closeAll(tx, sessionId);
       for (const state of ['running', 'queued'] as const)
-        for (const message of ports.tables.messagesNow(sessionId, state)) ports.tables.setMessage(message.id, 'dropped');
+        for (const message of ports.tables.messagesNow(sessionId, state))
+          ports.tables.setMessage(message.id, 'dropped');
       if (ending.error && !ending.isTold) tx.append(sessionId, row.turn, { type: 'error', ...ending.error });
-      tx.append(sessionId, row.turn, { type: 'status', status: ending.status, ...(ending.reason !== undefined && { reason: ending.reason }) });
-      ports.tables.update(sessionId, { status: ending.status, box: null, node: null, wanted: null, reserved_usd: 0, error: ending.error ?? null });
+      tx.append(sessionId, row.turn, {
+        type: 'status',
+        status: ending.status,
+        ...(ending.reason !== undefined && { reason: ending.reason }),
+      });
+      ports.tables.update(sessionId, {
+        status: ending.status,
+        box: null,
+        node: null,
+        wanted: null,
+        reserved_usd: 0,
+        error: ending.error ?? null,
+      });
       tellParent(ports, tx, sessionId, ending.status);
     });
   }
@@ -161,15 +205,27 @@ export function lifecycle(ports: SessionPorts): Lifecycle {
     await runner?.drain();
   }
 
-  async function mintKey(row: Pick<SessionRow, 'id' | 'project_id' | 'key_grant'>, drawn?: string): Promise<string | undefined> {
+  async function mintKey(
+    row: Pick<SessionRow, 'id' | 'project_id' | 'key_grant'>,
+    drawn?: string,
+  ): Promise<string | undefined> {
     const grant = row.key_grant;
     await ports.tokens.revokeOfSession(row.id);
     if (!grant) return undefined;
-    const asker = grant.asker.tokenId === undefined ? grant.asker : await ports.tokens.actorOf(grant.asker.tokenId, grant.asker.door);
+    const asker =
+      grant.asker.tokenId === undefined
+        ? grant.asker
+        : await ports.tokens.actorOf(grant.asker.tokenId, grant.asker.door);
     const { secret } = await ports.tokens.mint(
       // Projects that the asker made itself lie in its reach though its own list cannot name them.
       { ...asker, ...(asker.projects && { projects: [...new Set([...asker.projects, ...grant.projects])] }) },
-      { name: `key of ${row.id}`, scope: grant.scope, projects: grant.projects, ...(grant.bundles && { bundles: grant.bundles }), session: { id: row.id, projectId: row.project_id } },
+      {
+        name: `key of ${row.id}`,
+        scope: grant.scope,
+        projects: grant.projects,
+        ...(grant.bundles && { bundles: grant.bundles }),
+        session: { id: row.id, projectId: row.project_id },
+      },
       drawn,
     );
     return secret;
@@ -219,7 +275,14 @@ export function lifecycle(ports: SessionPorts): Lifecycle {
         const agent = ports.agent(row.agent);
         mine.place = place.name;
         mine.box = await reattachBox(ports, {
-          id: box.id, driver, project, workspaceId: row.workspace_id, place, binding: binding(place, row.project_id, row.id), labels: {}, from: row.spool_offset,
+          id: box.id,
+          driver,
+          project,
+          workspaceId: row.workspace_id,
+          place,
+          binding: binding(place, row.project_id, row.id),
+          labels: {},
+          from: row.spool_offset,
         });
         const reason = 'the sandbox was lost while the server was away';
         run(mine, row, new Conversation(mine.box, agent.driver, state, row.spool_offset), {
@@ -228,7 +291,9 @@ export function lifecycle(ports: SessionPorts): Lifecycle {
             if (isRunning && (mine.box?.link.heardAt ?? 0) > 0) return finishQuietly(row.id, ending);
             abandon(row.id, mine)
               .then(() => revive(row.id, reason))
-              .catch((error: unknown) => ports.logger.error({ err: error, session: row.id }, 'a session could not be revived'));
+              .catch((error: unknown) =>
+                ports.logger.error({ err: error, session: row.id }, 'a session could not be revived'),
+              );
           },
         });
       });

@@ -16,7 +16,8 @@ export function configTools(ports: SessionPorts): BuiltInBundle {
     tools: [
       {
         slug: 'limits',
-        description: 'Show the limits on depth, agents and cost, what is used and what remains: of a session, a project, or by default.',
+        description:
+          'Show the limits on depth, agents and cost, what is used and what remains: of a session, a project, or by default.',
         level: 'read',
         argSchema: {
           type: 'object',
@@ -34,12 +35,22 @@ export function configTools(ports: SessionPorts): BuiltInBundle {
   };
 }
 
-async function limits(ports: SessionPorts, actor: Actor, given: { project_id?: string; session_id?: string }): Promise<object> {
+async function limits(
+  ports: SessionPorts,
+  actor: Actor,
+  given: { project_id?: string; session_id?: string },
+): Promise<object> {
   const session = await sessionAsked(ports, actor, given);
-  const project = session ? await ports.projects.load(session.project_id) : given.project_id === undefined ? undefined : await ports.projects.get(actor, given.project_id);
+  const project = session
+    ? await ports.projects.load(session.project_id)
+    : given.project_id === undefined
+      ? undefined
+      : await ports.projects.get(actor, given.project_id);
   const now = ports.settings();
   const root = session && (await rootProject(ports, session));
-  const most = project ? treeLimits(root, project) : { depth: now.limits.depth, agents: now.limits.agents, cost_usd: now.limits.costUsd };
+  const most = project
+    ? treeLimits(root, project)
+    : { depth: now.limits.depth, agents: now.limits.agents, cost_usd: now.limits.costUsd };
   const tree = session && (await ports.tables.tree(session.root_id));
   const used = { depth: session?.depth ?? 0, agents: tree?.agents ?? 0, cost_usd: tree?.cost_usd ?? 0 };
   const left = (key: keyof typeof used): number => Math.max(0, most[key] - used[key]);
@@ -53,13 +64,20 @@ async function limits(ports: SessionPorts, actor: Actor, given: { project_id?: s
   };
 }
 
-async function sessionAsked(ports: SessionPorts, actor: Actor, given: { project_id?: string; session_id?: string }): Promise<SessionRow | undefined> {
+async function sessionAsked(
+  ports: SessionPorts,
+  actor: Actor,
+  given: { project_id?: string; session_id?: string },
+): Promise<SessionRow | undefined> {
   if (given.session_id !== undefined) {
     const row = await visible(ports, actor, given.session_id);
-    if (given.project_id !== undefined && given.project_id !== row.project_id) throw fail('session.not_found', { ref: given.session_id });
+    if (given.project_id !== undefined && given.project_id !== row.project_id)
+      throw fail('session.not_found', { ref: given.session_id });
     return row;
   }
-  return given.project_id === undefined && actor.sessionId !== undefined ? ports.tables.get(actor.sessionId) : undefined;
+  return given.project_id === undefined && actor.sessionId !== undefined
+    ? ports.tables.get(actor.sessionId)
+    : undefined;
 }
 
 async function rootProject(ports: SessionPorts, session: SessionRow): Promise<Project | undefined> {
@@ -98,16 +116,28 @@ export function callerTools(sessions: Sessions): BuiltInBundle {
             session_id: id('Session of the event.'),
             request_id: id('request_id of the event.'),
             result: { description: 'What the tool gave back; any JSON value.' },
-            error: { anyOf: [{ type: 'string' }, { type: 'null' }], description: 'Why the tool failed; instead of a result.' },
+            error: {
+              anyOf: [{ type: 'string' }, { type: 'null' }],
+              description: 'Why the tool failed; instead of a result.',
+            },
           },
         },
         returns: '{request_id, accepted: true}',
         example: 'caller.tool_response(session_id="ses_...", request_id="ask_...", result={"status": "sent"})',
-        run: async (given: { session_id: string; request_id: string; result?: unknown; error?: string | null }, call) => {
+        run: async (
+          given: { session_id: string; request_id: string; result?: unknown; error?: string | null },
+          call,
+        ) => {
           const hasResult = given.result !== undefined && given.result !== null;
           const error = given.error ?? undefined;
-          if (hasResult && error !== undefined) throw fail('request.invalid', { reason: 'give a result or an error, not both' });
-          await sessions.answerCaller(call.actor, given.session_id, given.request_id, error === undefined ? { result: given.result } : { error });
+          if (hasResult && error !== undefined)
+            throw fail('request.invalid', { reason: 'give a result or an error, not both' });
+          await sessions.answerCaller(
+            call.actor,
+            given.session_id,
+            given.request_id,
+            error === undefined ? { result: given.result } : { error },
+          );
           return { request_id: given.request_id, accepted: true };
         },
       },

@@ -23,7 +23,12 @@ export function treeLimits(root: Project | undefined, here: Project): TreeLimits
  * Checks, inside the transaction that stores a new session, that there is room for it: so that of two who ask at
  * once only one gets the last place. Throws limit.sessions, limit.depth, limit.agents or limit.cost.
  */
-export function demandRoom(ports: SessionPorts, project: Project, parent: SessionRow | undefined, limits: TreeLimits): void {
+export function demandRoom(
+  ports: SessionPorts,
+  project: Project,
+  parent: SessionRow | undefined,
+  limits: TreeLimits,
+): void {
   if (!parent) return demandRoot(ports, project);
   if (parent.depth + 1 > limits.depth) throw fail('limit.depth', { depth: parent.depth, limit: limits.depth });
   const used = ports.tables.treeNow(parent.root_id);

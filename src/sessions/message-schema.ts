@@ -1,7 +1,16 @@
 import type { JsonSchema } from '../schema/index.ts';
 
-const text = (description: string, more: object = {}): JsonSchema => ({ type: 'string', description, minLength: 1, maxLength: 512, ...more });
-const orNull = (schema: JsonSchema): JsonSchema => ({ anyOf: [schema, { type: 'null' }], description: (schema as { description?: string }).description });
+const text = (description: string, more: object = {}): JsonSchema => ({
+  type: 'string',
+  description,
+  minLength: 1,
+  maxLength: 512,
+  ...more,
+});
+const orNull = (schema: JsonSchema): JsonSchema => ({
+  anyOf: [schema, { type: 'null' }],
+  description: (schema as { description?: string }).description,
+});
 
 const callerProperties: Record<string, JsonSchema> = {
   caller_id: orNull(text('Name of the calling program: the prefix of its tools.')),
@@ -24,8 +33,16 @@ const callerProperties: Record<string, JsonSchema> = {
 
 const contextProperties: Record<string, JsonSchema> = {
   ...callerProperties,
-  on_disconnect: orNull({ enum: ['fail', 'wait'], description: 'What waiting caller tools do when the last stream of the caller closes.' }),
-  timeout_ms: orNull({ type: 'integer', minimum: 1, maximum: 86_400_000, description: 'How long a caller tool may take; default 60000.' }),
+  on_disconnect: orNull({
+    enum: ['fail', 'wait'],
+    description: 'What waiting caller tools do when the last stream of the caller closes.',
+  }),
+  timeout_ms: orNull({
+    type: 'integer',
+    minimum: 1,
+    maximum: 86_400_000,
+    description: 'How long a caller tool may take; default 60000.',
+  }),
   inherit: orNull({ type: 'boolean', description: 'Whether child sessions may use the caller tools too.' }),
 };
 
@@ -34,7 +51,10 @@ const properties: Record<string, JsonSchema> = {
   session_id: text('Id of a session to go on with, ses_...'),
   message: { type: 'string', minLength: 1, maxLength: 1_048_576, description: 'What to say to the agent.' },
   workspace_id: text('Workspace to work in, wsp_...; default is the default one.'),
-  create_workspace: { type: 'boolean', description: 'Make a workspace if the external id names none yet, or a new one without it.' },
+  create_workspace: {
+    type: 'boolean',
+    description: 'Make a workspace if the external id names none yet, or a new one without it.',
+  },
   external_id: text('Your own name for the workspace.'),
   source: text('Where the external id comes from.'),
   agent: text('Agent to use instead of the one of the project.', { maxLength: 256 }),
@@ -47,7 +67,10 @@ const properties: Record<string, JsonSchema> = {
       type: 'object',
       required: ['blob_id', 'name'],
       additionalProperties: false,
-      properties: { blob_id: text('Answer of POST /blobs.'), name: { type: 'string', minLength: 1, maxLength: 200, description: 'File name for the agent.' } },
+      properties: {
+        blob_id: text('Answer of POST /blobs.'),
+        name: { type: 'string', minLength: 1, maxLength: 200, description: 'File name for the agent.' },
+      },
     },
   },
   grant: {
@@ -56,17 +79,45 @@ const properties: Record<string, JsonSchema> = {
     description: "An API key for the session, never wider than your own: lets the agent use the server's own tools.",
     properties: {
       scope: { enum: ['read', 'write', 'admin'], description: 'Level of the key; default read.' },
-      bundles: { type: 'array', maxItems: 256, items: text('bundle slug'), description: 'Bundles it reaches; default all that you reach.' },
-      projects: { type: 'array', maxItems: 256, items: text('project id'), description: 'Projects it reaches; default its own.' },
+      bundles: {
+        type: 'array',
+        maxItems: 256,
+        items: text('bundle slug'),
+        description: 'Bundles it reaches; default all that you reach.',
+      },
+      projects: {
+        type: 'array',
+        maxItems: 256,
+        items: text('project id'),
+        description: 'Projects it reaches; default its own.',
+      },
     },
   },
-  permissions: { enum: ['auto', 'deny', 'ask'], description: "What happens to the agent's permission requests: allow, refuse, or ask the owner." },
+  permissions: {
+    enum: ['auto', 'deny', 'ask'],
+    description: "What happens to the agent's permission requests: allow, refuse, or ask the owner.",
+  },
   idempotency_key: text('The same key again answers what the first call answered, and does nothing.'),
-  context: { type: 'object', additionalProperties: false, properties: contextProperties, description: 'Who calls, and what it lends to the agent.' },
+  context: {
+    type: 'object',
+    additionalProperties: false,
+    properties: contextProperties,
+    description: 'Who calls, and what it lends to the agent.',
+  },
   ...callerProperties,
 };
 
-export const messageSchema: JsonSchema = { type: 'object', additionalProperties: false, required: ['message'], properties };
+export const messageSchema: JsonSchema = {
+  type: 'object',
+  additionalProperties: false,
+  required: ['message'],
+  properties,
+};
 
 const { session_id: _, ...forSpawn } = properties;
-export const spawnSchema: JsonSchema = { type: 'object', additionalProperties: false, required: ['project_id', 'message'], properties: forSpawn };
+export const spawnSchema: JsonSchema = {
+  type: 'object',
+  additionalProperties: false,
+  required: ['project_id', 'message'],
+  properties: forSpawn,
+};

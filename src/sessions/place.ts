@@ -53,7 +53,10 @@ export function binding(place: Place, projectId: string, sessionId?: string): Bi
 }
 
 /** Opens every door in a folder, or none. */
-export async function openDoors(doors: readonly BoxDoor[], identity: DoorIdentity): Promise<{ close(): Promise<void> }> {
+export async function openDoors(
+  doors: readonly BoxDoor[],
+  identity: DoorIdentity,
+): Promise<{ close(): Promise<void> }> {
   const open: { close(): Promise<void> }[] = [];
   const close = async (): Promise<void> => {
     await Promise.allSettled(open.map((each) => each.close()));

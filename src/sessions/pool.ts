@@ -61,7 +61,11 @@ export function pool(ports: SessionPorts): Pool {
     let box: LiveBox | undefined;
     try {
       box = await startBox(ports, {
-        project: wish.project, workspaceId: wish.workspaceId, place, binding: binding(place, wish.project.id), from: 0,
+        project: wish.project,
+        workspaceId: wish.workspaceId,
+        place,
+        binding: binding(place, wish.project.id),
+        from: 0,
         labels: { kind: 'slot', node: ports.node },
       });
       const apiKey = wish.hasKey ? ports.tokens.draw() : undefined;
@@ -95,17 +99,29 @@ export function pool(ports: SessionPorts): Pool {
     },
     refill(wish) {
       const key = keyOf(wish);
-      if (isClosed || wish.workspaceId !== wish.project.default_workspace_id || slots.has(key) || filling.has(key) || filling.size >= maxSlots) return;
+      if (
+        isClosed ||
+        wish.workspaceId !== wish.project.default_workspace_id ||
+        slots.has(key) ||
+        filling.has(key) ||
+        filling.size >= maxSlots
+      )
+        return;
       // The kind that was wanted last is wanted next: the oldest one makes room.
       const [oldest] = slots;
       if (oldest && slots.size + filling.size >= maxSlots) void drop(...oldest);
-      filling.set(key, fill(wish, key).finally(() => filling.delete(key)));
+      filling.set(
+        key,
+        fill(wish, key).finally(() => filling.delete(key)),
+      );
     },
     places: () => [...places],
     ready: () => [...slots.values()].map((slot) => slot.box.id),
     async dropProject(projectId) {
       await Promise.all(filling.values());
-      await Promise.all([...slots].filter(([, slot]) => slot.box.binding.projectId === projectId).map(([key, slot]) => drop(key, slot)));
+      await Promise.all(
+        [...slots].filter(([, slot]) => slot.box.binding.projectId === projectId).map(([key, slot]) => drop(key, slot)),
+      );
     },
     async close() {
       isClosed = true;
@@ -116,9 +132,16 @@ export function pool(ports: SessionPorts): Pool {
 }
 
 /** Starts the agent of a slot and waits until it can take a message. */
-async function openAgent(ports: SessionPorts, wish: SlotWish, box: LiveBox, apiKey: string | undefined): Promise<Conversation> {
+async function openAgent(
+  ports: SessionPorts,
+  wish: SlotWish,
+  box: LiveBox,
+  apiKey: string | undefined,
+): Promise<Conversation> {
   const agent = ports.agent(wish.agent);
-  const { state } = agent.driver.open(agentSpec(agent, { model: wish.model, permissions: wish.permissions, hasKey: wish.hasKey }));
+  const { state } = agent.driver.open(
+    agentSpec(agent, { model: wish.model, permissions: wish.permissions, hasKey: wish.hasKey }),
+  );
   const conversation = new Conversation(box, agent.driver, state, 0);
   box.link.send({ id: `${box.id}:start`, do: 'start', agent: await agentCommand(ports, wish.project, agent, apiKey) });
   conversation.accept({ state, offset: 0, events: [], deltas: [] });

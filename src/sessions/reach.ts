@@ -14,14 +14,19 @@ export async function visible(ports: SessionPorts, actor: Actor, sessionId: stri
 
 export async function isVisible(ports: SessionPorts, actor: Actor, row: SessionRow): Promise<boolean> {
   if (actor.kind === 'session') return (await ancestors(ports, row)).some((each) => each.id === actor.sessionId);
-  return ports.projects.get(actor, row.project_id).then(() => true, () => false);
+  return ports.projects.get(actor, row.project_id).then(
+    () => true,
+    () => false,
+  );
 }
 
 /** As visible, and the actor may send, answer and end: its owner, an owner above it, or an admin. */
 export async function owned(ports: SessionPorts, actor: Actor, sessionId: string, action: string): Promise<SessionRow> {
   const row = await visible(ports, actor, sessionId);
   if (!(await isOwned(ports, actor, row)))
-    throw fail('scope.denied', { message: `Session ${sessionId} belongs to someone else; only its owner or an admin may ${action}.` });
+    throw fail('scope.denied', {
+      message: `Session ${sessionId} belongs to someone else; only its owner or an admin may ${action}.`,
+    });
   return row;
 }
 
@@ -32,7 +37,7 @@ export async function isOwned(ports: SessionPorts, actor: Actor, row: SessionRow
 
 async function ancestors(ports: SessionPorts, row: SessionRow): Promise<SessionRow[]> {
   const found: SessionRow[] = [];
-  for (let id = row.parent_id; id; ) {
+  for (let id = row.parent_id; id;) {
     const parent: SessionRow | undefined = await ports.tables.peek(id);
     if (!parent) break;
     found.push(parent);

@@ -11,8 +11,13 @@ const forgottenMs = 5_000;
 /** A session that just ended is the one most likely to go on. */
 const restMs = 60_000;
 
-/** What should run, runs; what should not, goes. Never throws: what fails now is found again the next time. */
-export async function reconcile(ports: SessionPorts, lifecycle: Lifecycle, utility: UtilityBoxes, ourPlaces: () => string[]): Promise<void> {
+/** What should run, runs; what should not, goes. What fails now is found again the next time. */
+export async function reconcile(
+  ports: SessionPorts,
+  lifecycle: Lifecycle,
+  utility: UtilityBoxes,
+  ourPlaces: () => string[],
+): Promise<void> {
   await takeOverAbandoned(ports, lifecycle);
   await utility.takeOver();
   await endForgotten(ports, lifecycle);
@@ -32,7 +37,12 @@ export async function takeOverAbandoned(ports: SessionPorts, lifecycle: Lifecycl
       ports.tables.update(id, { node: ports.node, wanted: null, reserved_usd: 0 });
       return ports.tables.getNow(id);
     });
-    if (row) await lifecycle.takeOver(row).catch((error: unknown) => ports.logger.error({ err: error, session: id }, 'a session could not be taken over'));
+    if (row)
+      await lifecycle
+        .takeOver(row)
+        .catch((error: unknown) =>
+          ports.logger.error({ err: error, session: id }, 'a session could not be taken over'),
+        );
   };
   await Promise.all(abandoned.map((row) => takeOver(row.id)));
 }
@@ -60,7 +70,9 @@ async function removeStrayBoxes(ports: SessionPorts, ourPlaces: () => string[]):
         const { node, place } = box.labels;
         const isOurs = place !== undefined && ourPlaces().includes(place);
         // Who took it over from a server that is gone is told by its row, not by its label.
-        const isTheirs = [node, place !== undefined && (await keeperOf(ports, place))].some((each) => each && each !== ports.node && isNodeAlive(each));
+        const isTheirs = [node, place !== undefined && (await keeperOf(ports, place))].some(
+          (each) => each && each !== ports.node && isNodeAlive(each),
+        );
         if (isOurs || isTheirs) {
           if (place !== undefined) inUse.add(place);
           continue;
@@ -97,6 +109,8 @@ async function moveFinishedLogs(ports: SessionPorts): Promise<void> {
     if (!row || isLive(row) || Date.now() - Date.parse(row.updated_at) < restMs) continue;
     await ports.log
       .moveToFile(id, row.project_id)
-      .catch((error: unknown) => ports.logger.warn({ err: error, session: id }, 'the log of a session could not be moved to a file'));
+      .catch((error: unknown) =>
+        ports.logger.warn({ err: error, session: id }, 'the log of a session could not be moved to a file'),
+      );
   }
 }

@@ -66,10 +66,22 @@ export class Runner {
     this.#reading = this.#read();
     void box.over.then((reason) => {
       box.link.ended();
-      void this.#reading?.then(() => this.#over({ status: 'failed', reason, error: { code: 'sandbox.failed', message: reason } }));
+      void this.#reading?.then(() =>
+        this.#over({ status: 'failed', reason, error: { code: 'sandbox.failed', message: reason } }),
+      );
     });
-    this.#recallPermissions().catch((error: unknown) => this.#ports.logger.error({ err: error, session: this.sessionId }, 'open permission requests were not found again'));
-    this.conversation.accept({ state: this.conversation.state, offset: this.conversation.offset, events: [], deltas: [] });
+    this.#recallPermissions().catch((error: unknown) =>
+      this.#ports.logger.error(
+        { err: error, session: this.sessionId },
+        'open permission requests were not found again',
+      ),
+    );
+    this.conversation.accept({
+      state: this.conversation.state,
+      offset: this.conversation.offset,
+      events: [],
+      deltas: [],
+    });
     this.pump();
   }
 
@@ -116,25 +128,44 @@ export class Runner {
         if (this.#isOver) return;
       }
     } catch (error) {
-      this.#ports.logger.error({ err: error, session: this.sessionId }, 'a session could not store what its agent said');
-      this.#over({ status: 'failed', reason: 'its events could not be stored', error: { code: 'limit.storage', message: 'its events could not be stored' } });
+      this.#ports.logger.error(
+        { err: error, session: this.sessionId },
+        'a session could not store what its agent said',
+      );
+      this.#over({
+        status: 'failed',
+        reason: 'its events could not be stored',
+        error: { code: 'limit.storage', message: 'its events could not be stored' },
+      });
     }
   }
 
   async #apply(change: Change): Promise<void> {
     this.activeAt = performance.now();
     for (const delta of change.deltas)
-      this.#ports.log.delta({ type: 'delta', session_id: this.sessionId, turn: this.#turn, of: delta.type, text: delta.text });
+      this.#ports.log.delta({
+        type: 'delta',
+        session_id: this.sessionId,
+        turn: this.#turn,
+        of: delta.type,
+        text: delta.text,
+      });
     const isForgetful = change.state.resumeFailed === true && this.conversation.state.resumeFailed !== true;
     const completion = change.events.findLast((event) => event.type === 'completion');
     const asked: { id: string; key: string }[] = [];
     const newest = await this.#ports.log.write((tx) => {
       let last = -1;
-      if (isForgetful) tx.append(this.sessionId, this.#turn, { type: 'error', code: 'agent.failed', message: forgotten });
+      if (isForgetful)
+        tx.append(this.sessionId, this.#turn, { type: 'error', code: 'agent.failed', message: forgotten });
       for (const event of this.#worthTelling(change)) last = this.#store(tx, event, asked) ?? last;
-      const patch: Partial<SessionRow> = { agent_state: change.state, spool_offset: change.offset, active_at: Date.now() };
+      const patch: Partial<SessionRow> = {
+        agent_state: change.state,
+        spool_offset: change.offset,
+        active_at: Date.now(),
+      };
       if (completion) {
-        for (const message of this.#ports.tables.messagesNow(this.sessionId, 'running')) this.#ports.tables.setMessage(message.id, 'done');
+        for (const message of this.#ports.tables.messagesNow(this.sessionId, 'running'))
+          this.#ports.tables.setMessage(message.id, 'done');
         const hasMore = this.#ports.tables.messagesNow(this.sessionId, 'queued').length > 0;
         if (!hasMore && change.state.phase !== 'ended') this.#setStatus(tx, patch, 'idle');
       }
@@ -148,11 +179,22 @@ export class Runner {
       this.#cancelTimer = undefined;
       this.#message = undefined;
     }
-    if (isForgetful && this.#hooks.mustResume) this.#over({ status: 'failed', reason: forgotten, error: { code: 'agent.failed', message: forgotten }, isTold: true });
+    if (isForgetful && this.#hooks.mustResume)
+      this.#over({
+        status: 'failed',
+        reason: forgotten,
+        error: { code: 'agent.failed', message: forgotten },
+        isTold: true,
+      });
     else if (change.state.phase === 'ended') {
       const error = change.events.findLast((event) => event.type === 'error');
       const message = error?.message ?? 'the agent ended';
-      this.#over({ status: 'failed', reason: message, error: { code: error?.code ?? 'agent.failed', message }, isTold: error !== undefined });
+      this.#over({
+        status: 'failed',
+        reason: message,
+        error: { code: error?.code ?? 'agent.failed', message },
+        isTold: error !== undefined,
+      });
     } else if (newest > maxEvents) {
       const message = `the session has more than ${maxEvents} events`;
       this.#over({ status: 'failed', reason: message, error: { code: 'limit.storage', message } });
@@ -171,8 +213,13 @@ export class Runner {
     const clipped = clip(event);
     if (clipped.type !== 'permission_request') return tx.append(this.sessionId, this.#turn, clipped as EventBody);
     const { id, eventIndex } = this.#ports.asks.askPermissionIn(tx, {
-      sessionId: this.sessionId, owner: this.#row.owner, turn: this.#turn, tool: clipped.tool, options: clipped.options,
-      timeoutMs: permissionTimeoutMs, key: `${this.#permissionPrefix}${clipped.key}`,
+      sessionId: this.sessionId,
+      owner: this.#row.owner,
+      turn: this.#turn,
+      tool: clipped.tool,
+      options: clipped.options,
+      timeoutMs: permissionTimeoutMs,
+      key: `${this.#permissionPrefix}${clipped.key}`,
     });
     asked.push({ id, key: clipped.key });
     return eventIndex;
@@ -198,7 +245,10 @@ export class Runner {
       this.#ports.tables.setMessage(next.id, 'running');
       this.#setStatus(tx, patch, 'running');
       tx.append(this.sessionId, next.turn, {
-        type: 'message', role: 'user', text: next.text, message_id: next.id,
+        type: 'message',
+        role: 'user',
+        text: next.text,
+        message_id: next.id,
         ...(next.attachments.length > 0 && { attachments: next.attachments }),
       });
       for (const event of change.events) this.#store(tx, event, []);

@@ -30,7 +30,10 @@ export function sessionTools(sessions: Sessions, ports: SessionPorts): BuiltInBu
         example: 'session.list(status="idle")',
         run: async ({ page_token, ...filter }: { project_id?: string; status?: string; page_token?: string }, call) => {
           const before = page_token === undefined ? undefined : fromToken(page_token);
-          const rows = await sessions.list(call.actor, filter, { limit: pageSize + 1, ...(before !== undefined && { before }) });
+          const rows = await sessions.list(call.actor, filter, {
+            limit: pageSize + 1,
+            ...(before !== undefined && { before }),
+          });
           const page = rows.slice(0, pageSize);
           return {
             sessions: await Promise.all(page.map((row) => sessionView(ports, row, call.actor))),
@@ -45,7 +48,8 @@ export function sessionTools(sessions: Sessions, ports: SessionPorts): BuiltInBu
         argSchema: argsOf({ session_id: sessionId }, ['session_id']),
         returns: 'the session',
         example: 'session.get(session_id="ses_...")',
-        run: async ({ session_id }: { session_id: string }, call) => sessionView(ports, await sessions.get(call.actor, session_id), call.actor),
+        run: async ({ session_id }: { session_id: string }, call) =>
+          sessionView(ports, await sessions.get(call.actor, session_id), call.actor),
       },
       {
         slug: 'events',
@@ -54,19 +58,36 @@ export function sessionTools(sessions: Sessions, ports: SessionPorts): BuiltInBu
         argSchema: argsOf(
           {
             session_id: sessionId,
-            since_index: { type: 'integer', minimum: -1, default: -1, description: 'Index of the last event already seen; -1 for all.' },
-            max_events: { type: 'integer', minimum: 1, default: 100, description: 'At most this many; never more than 1000.' },
+            since_index: {
+              type: 'integer',
+              minimum: -1,
+              default: -1,
+              description: 'Index of the last event already seen; -1 for all.',
+            },
+            max_events: {
+              type: 'integer',
+              minimum: 1,
+              default: 100,
+              description: 'At most this many; never more than 1000.',
+            },
           },
           ['session_id'],
         ),
         returns: '{session_id, status, events, last_index, has_more}',
         example: 'session.events(session_id="ses_...", since_index=4)',
-        run: ({ session_id, since_index = -1, max_events = 100 }: { session_id: string; since_index?: number; max_events?: number }, call) =>
-          sessions.events(call.actor, session_id, since_index, Math.min(max_events, 1000)),
+        run: (
+          {
+            session_id,
+            since_index = -1,
+            max_events = 100,
+          }: { session_id: string; since_index?: number; max_events?: number },
+          call,
+        ) => sessions.events(call.actor, session_id, since_index, Math.min(max_events, 1000)),
       },
       {
         slug: 'message',
-        description: 'Send a message to an agent: to a session, or to a project, where the live session of the workspace goes on or a new one is started.',
+        description:
+          'Send a message to an agent: to a session, or to a project, where the live session of the workspace goes on or a new one is started.',
         level: 'write',
         argSchema: messageSchema,
         returns: '{session_id, workspace_id, spawned, turn, last_event_index}',
@@ -89,7 +110,10 @@ export function sessionTools(sessions: Sessions, ports: SessionPorts): BuiltInBu
         argSchema: argsOf({ session_id: sessionId }, ['session_id']),
         returns: '{id, status}',
         example: 'session.cancel(session_id="ses_...")',
-        run: async ({ session_id }: { session_id: string }, call) => ({ id: session_id, status: await sessions.cancel(call.actor, session_id) }),
+        run: async ({ session_id }: { session_id: string }, call) => ({
+          id: session_id,
+          status: await sessions.cancel(call.actor, session_id),
+        }),
       },
       {
         slug: 'answer',
@@ -128,12 +152,20 @@ export function sessionTools(sessions: Sessions, ports: SessionPorts): BuiltInBu
         level: 'write',
         argSchema: argsOf({
           project_id: { type: 'string', description: 'Only sessions of this project.' },
-          max_age_hours: { type: 'number', minimum: 0, default: 24, description: 'Only sessions that finished longer ago than this.' },
+          max_age_hours: {
+            type: 'number',
+            minimum: 0,
+            default: 24,
+            description: 'Only sessions that finished longer ago than this.',
+          },
         }),
         returns: '{deleted: n}',
         example: 'session.cleanup(max_age_hours=48)',
         run: async ({ project_id, max_age_hours = 24 }: { project_id?: string; max_age_hours?: number }, call) => ({
-          deleted: await sessions.cleanup(call.actor, { ...(project_id !== undefined && { project_id }), maxAgeMs: max_age_hours * 3600_000 }),
+          deleted: await sessions.cleanup(call.actor, {
+            ...(project_id !== undefined && { project_id }),
+            maxAgeMs: max_age_hours * 3600_000,
+          }),
         }),
       },
     ],

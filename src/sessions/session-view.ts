@@ -7,7 +7,11 @@ import type { SessionPorts } from './ports.ts';
 import { isAdmin } from './reach.ts';
 
 /** A session as everyone outside sees it. */
-export async function sessionView(ports: SessionPorts, row: SessionRow, actor: Actor): Promise<Record<string, unknown>> {
+export async function sessionView(
+  ports: SessionPorts,
+  row: SessionRow,
+  actor: Actor,
+): Promise<Record<string, unknown>> {
   const { newest } = await ports.log.bounds(row.id);
   const asks = await ports.asks.open(row.id);
   const hasSocket = isAdmin(actor) && row.place !== null && isLive(row);

@@ -1,22 +1,27 @@
-import { fail, newId, type Actor, type CallerDeclaration, type ProviderConfig, type SessionEvent, type SessionStatus } from '../schema/index.ts';
+import {
+  fail,
+  type Actor,
+  type CallerDeclaration,
+  type ProviderConfig,
+  type SessionEvent,
+  type SessionStatus,
+} from '../schema/index.ts';
 import type { ExecResult, ExecSpec } from '../sandbox/index.ts';
 import type { SessionRow } from '../store/index.ts';
-import { admitExtras, findTarget, isLive, storeMessage, storeSpawn, type MessageAnswer, type MessageArgs, type Target } from './admission.ts';
+import { isLive, type MessageAnswer, type MessageArgs } from './admission.ts';
 import { reserve, type Reservation } from './budget.ts';
+import { caretaker } from './caretaker.ts';
 import { lifecycle } from './lifecycle.ts';
-import { isNodeAlive, retireNode } from './node-identity.ts';
-import { placeAt, removePlace } from './place.ts';
-import { pool, type Slot, type SlotWish } from './pool.ts';
+import { messageIntake } from './message-intake.ts';
+import { isNodeAlive } from './node-identity.ts';
+import { removePlace } from './place.ts';
+import { pool } from './pool.ts';
 import type { SessionPorts } from './ports.ts';
 import { isAdmin, isOwned, isVisible, owned, visible } from './reach.ts';
-import { reconcile, takeOverAbandoned } from './reconcile.ts';
 import { stateFailure } from './runner.ts';
 import { utilityBoxes, type UtilityBoxes } from './utility-boxes.ts';
 
-const reconcileMs = 10_000;
 const maxAnswerBytes = 3 * 1024 * 1024;
-const declaredWithinMs = 500;
-const refillWithinMs = 1000;
 
 export interface EventsAnswer {
   session_id: string;
@@ -40,11 +45,20 @@ export interface Sessions {
   spawn(actor: Actor, args: MessageArgs): Promise<MessageAnswer>;
   get(actor: Actor, sessionId: string): Promise<SessionRow>;
   /** Newest first, older than `before`, at most `limit`. */
-  list(actor: Actor, filter: { project_id?: string; status?: string }, page?: { before?: string; limit: number }): Promise<SessionRow[]>;
+  list(
+    actor: Actor,
+    filter: { project_id?: string; status?: string },
+    page?: { before?: string; limit: number },
+  ): Promise<SessionRow[]>;
   events(actor: Actor, sessionId: string, after: number, max: number): Promise<EventsAnswer>;
   cancel(actor: Actor, sessionId: string): Promise<SessionStatus>;
   answer(actor: Actor, sessionId: string, requestId: string, choice: string): Promise<void>;
-  answerCaller(actor: Actor, sessionId: string, requestId: string, given: { result?: unknown; error?: string }): Promise<void>;
+  answerCaller(
+    actor: Actor,
+    sessionId: string,
+    requestId: string,
+    given: { result?: unknown; error?: string },
+  ): Promise<void>;
   end(actor: Actor, sessionId: string): Promise<void>;
   cleanup(actor: Actor, filter: { project_id?: string; maxAgeMs: number }): Promise<number>;
   /** Runs a command in the sandbox of a session. */
@@ -74,113 +88,15 @@ export function sessions(ports: SessionPorts): Sessions {
   const life = lifecycle(ports);
   const warm = pool(ports);
   const utility = utilityBoxes(ports);
-  const declared = new Set<(sessionId: string) => void | Promise<void>>();
-  const ourPlaces = (): string[] => [...life.places(), ...warm.places(), ...utility.places()];
-  let timers: NodeJS.Timeout[] = [];
-  let looking: Promise<void> = Promise.resolve();
-  let unlisten = (): void => {};
-  let isStopping = false;
+  const care = caretaker(ports, life, utility, () => [...life.places(), ...warm.places(), ...utility.places()]);
+  const intake = messageIntake(ports, life, warm, () => care.isStopping);
 
   ports.projects.onDelete(async (projectId) => {
     await warm.dropProject(projectId);
     await utility.stop(projectId);
-    for (const row of await ports.tables.list({ project_id: projectId })) if (row.place) await removePlace(ports.runFolder, row.place);
+    for (const row of await ports.tables.list({ project_id: projectId }))
+      if (row.place) await removePlace(ports.runFolder, row.place);
   });
-
-  async function accept(actor: Actor, args: MessageArgs, isSpawn: boolean): Promise<MessageAnswer> {
-    if (isStopping) throw fail('server.stopping');
-    const known = await answered(actor, args);
-    if (known) return known;
-    const target = await findTarget(ports, actor, args, isSpawn);
-    const extras = await admitExtras(ports, actor, args, target.project);
-    return target.session ? goOn(actor, args, target, extras) : begin(actor, args, target, extras);
-  }
-
-  /** The new tools reach the sandbox before the message does, as far as it listens. */
-  async function tellDeclared(sessionId: string, owner: string): Promise<void> {
-    await ports.asks.declared(sessionId, owner);
-    const told = Promise.allSettled([...declared].map(async (listener) => listener(sessionId)));
-    await Promise.race([told, new Promise((resolve) => setTimeout(resolve, declaredWithinMs).unref())]);
-  }
-
-  function answered(actor: Actor, args: MessageArgs): Promise<MessageAnswer | undefined> {
-    const key = args.idempotency_key;
-    if (key === undefined) return Promise.resolve(undefined);
-    return ports.log.write(() => known(actor, key));
-  }
-
-  function known(actor: Actor, key: string | undefined): MessageAnswer | undefined {
-    const answer = key === undefined ? undefined : ports.tables.answerOfKeyNow(actor.principal, key);
-    return answer === undefined ? undefined : (JSON.parse(answer) as MessageAnswer);
-  }
-
-  function keep(actor: Actor, args: MessageArgs, answer: MessageAnswer): void {
-    if (args.idempotency_key !== undefined) ports.tables.keepAnswer(actor.principal, args.idempotency_key, answer.session_id, JSON.stringify(answer));
-  }
-
-  async function begin(actor: Actor, args: MessageArgs, target: Target, extras: Awaited<ReturnType<typeof admitExtras>>): Promise<MessageAnswer> {
-    const agent = args.agent ?? target.project.agent;
-    const model = args.model ?? target.project.model ?? null;
-    ports.agent(agent);
-    await ports.projects.sandboxFor(target.project);
-    const id = newId('ses');
-    const wish: SlotWish = {
-      project: target.project, workspaceId: target.workspace.id, agent, model, permissions: args.permissions ?? 'auto', hasKey: extras.grant !== undefined,
-    };
-    const slot = warm.claim(wish);
-    try {
-      const apiKey = await life.mintKey({ id, project_id: target.project.id, key_grant: extras.grant ?? null }, slot?.apiKey);
-      const { answer, isFirst } = await ports.log.write((tx) => {
-        const before = known(actor, args.idempotency_key);
-        if (before) return { answer: before, isFirst: false };
-        const stored = storeSpawn(ports, tx, actor, target, args, { id, agent, model, ...extras, node: ports.node, ...(slot && { warm: warmColumns(slot) }) });
-        keep(actor, args, stored);
-        return { answer: stored, isFirst: true };
-      });
-      if (isFirst) {
-        life.launch((await ports.tables.get(id))!, apiKey, slot);
-        refillAfter(id, wish);
-      } else await takeBack(id, wish, slot);
-      return answer;
-    } catch (error) {
-      await takeBack(id, wish, slot);
-      throw error;
-    }
-  }
-
-  /** Starting a sandbox takes the machine's breath: whoever just claimed one has the first word. */
-  function refillAfter(sessionId: string, wish: SlotWish): void {
-    const refill = (): void => {
-      ignore();
-      clearTimeout(late);
-      warm.refill(wish);
-    };
-    const ignore = life.onStatus((id, now) => void (id === sessionId && now !== 'starting' && now !== 'running' && refill()));
-    const late = setTimeout(refill, refillWithinMs).unref();
-  }
-
-  async function takeBack(sessionId: string, wish: SlotWish, slot: Slot | undefined): Promise<void> {
-    await ports.tokens.revokeOfSession(sessionId);
-    if (slot) await warm.unclaim(wish, slot);
-  }
-
-  async function goOn(actor: Actor, args: MessageArgs, target: Target, extras: Awaited<ReturnType<typeof admitExtras>>): Promise<MessageAnswer> {
-    ports.agent(target.session!.agent);
-    const { resumed, ...answer } = await ports.log.write((tx) => {
-      const before = known(actor, args.idempotency_key);
-      if (before) return { ...before, resumed: false };
-      const stored = storeMessage(ports, tx, target, args, { ...extras, node: ports.node });
-      const { resumed: _, ...public_ } = stored;
-      keep(actor, args, public_);
-      return stored;
-    });
-    if (extras.caller) await tellDeclared(answer.session_id, target.session!.owner);
-    if (resumed) {
-      const row = (await ports.tables.get(answer.session_id))!;
-      life.launch(row, await life.mintKey(row));
-    } else life.runner(answer.session_id)?.pump();
-    return answer;
-  }
 
   async function events(actor: Actor, sessionId: string, after: number, max: number): Promise<EventsAnswer> {
     const row = await visible(ports, actor, sessionId);
@@ -192,7 +108,13 @@ export function sessions(ports: SessionPorts): Sessions {
       if (bytes > maxAnswerBytes && chosen.length > 0) break;
       chosen.push(JSON.parse(event.json) as SessionEvent);
     }
-    return { session_id: sessionId, status: row.status, events: chosen, last_index: chosen.at(-1)?.index ?? after, has_more: chosen.length < stored.length };
+    return {
+      session_id: sessionId,
+      status: row.status,
+      events: chosen,
+      last_index: chosen.at(-1)?.index ?? after,
+      has_more: chosen.length < stored.length,
+    };
   }
 
   /** Sessions of another living process: it does what the row wants, we wait until it is done. */
@@ -208,39 +130,17 @@ export function sessions(ports: SessionPorts): Sessions {
 
   const isElsewhere = (row: SessionRow): boolean => row.node !== ports.node && isNodeAlive(row.node);
 
-  async function heed(): Promise<void> {
-    for (const row of await ports.tables.list({ node: ports.node, isLive: true })) {
-      const runner = life.runner(row.id);
-      if (row.wanted === 'end') life.finishQuietly(row.id, { status: 'ended' });
-      else if (row.wanted === 'cancel') {
-        await ports.log.write(() => ports.tables.update(row.id, { wanted: null }));
-        await runner?.cancel();
-      } else runner?.pump();
-    }
-  }
-
-  function endIdle(): void {
-    const minutes = ports.settings().limits.idleMinutes;
-    for (const runner of life.runners())
-      if (performance.now() - runner.activeAt > minutes * 60_000)
-        life.finishQuietly(runner.sessionId, { status: 'timed_out', reason: `nothing happened for ${minutes} minutes` });
-  }
-
-  function look(): Promise<void> {
-    looking = looking.then(() => (isStopping ? undefined : reconcile(ports, life, utility, ourPlaces)), () => {});
-    return looking;
-  }
-
   return {
     utility,
     warmBoxes: () => warm.ready(),
-    message: (actor, args) => accept(actor, args, false),
-    spawn: (actor, args) => accept(actor, args, true),
+    message: (actor, args) => intake.accept(actor, args, false),
+    spawn: (actor, args) => intake.accept(actor, args, true),
     get: (actor, sessionId) => visible(ports, actor, sessionId),
     async list(actor, filter, { before, limit } = { limit: 100 }) {
-      if (filter.project_id !== undefined && actor.kind !== 'session') await ports.projects.get(actor, filter.project_id);
+      if (filter.project_id !== undefined && actor.kind !== 'session')
+        await ports.projects.get(actor, filter.project_id);
       const found: SessionRow[] = [];
-      for (let after = before; found.length < limit; ) {
+      for (let after = before; found.length < limit;) {
         const rows = await ports.tables.page(filter, after, limit);
         for (const row of rows) if (found.length < limit && (await isVisible(ports, actor, row))) found.push(row);
         if (rows.length < limit) break;
@@ -258,11 +158,19 @@ export function sessions(ports: SessionPorts): Sessions {
     },
     async answer(actor, sessionId, requestId, choice) {
       await visible(ports, actor, sessionId);
-      await ports.asks.answer(sessionId, requestId, { principal: actor.principal, isAdmin: isAdmin(actor) }, { outcome: 'choice', choice });
+      await ports.asks.answer(
+        sessionId,
+        requestId,
+        { principal: actor.principal, isAdmin: isAdmin(actor) },
+        { outcome: 'choice', choice },
+      );
     },
     async answerCaller(actor, sessionId, requestId, given) {
       await visible(ports, actor, sessionId);
-      const outcome = given.error === undefined ? ({ outcome: 'result', value: given.result ?? null } as const) : ({ outcome: 'error', message: given.error } as const);
+      const outcome =
+        given.error === undefined
+          ? ({ outcome: 'result', value: given.result ?? null } as const)
+          : ({ outcome: 'error', message: given.error } as const);
       await ports.asks.answer(sessionId, requestId, { principal: actor.principal, isAdmin: isAdmin(actor) }, outcome);
     },
     async end(actor, sessionId) {
@@ -276,7 +184,8 @@ export function sessions(ports: SessionPorts): Sessions {
       let deleted = 0;
       const before = new Date(Date.now() - maxAgeMs).toISOString();
       for (const row of await ports.tables.list({ ...(project_id !== undefined && { project_id }), isLive: false })) {
-        if (row.updated_at > before || !(await isVisible(ports, actor, row)) || !(await isOwned(ports, actor, row))) continue;
+        if (row.updated_at > before || !(await isVisible(ports, actor, row)) || !(await isOwned(ports, actor, row)))
+          continue;
         const isGone = await ports.log.write((tx) => {
           const now = ports.tables.getNow(row.id);
           if (!now || isLive(now)) return false;
@@ -300,7 +209,8 @@ export function sessions(ports: SessionPorts): Sessions {
     },
     async callerFor(sessionId) {
       for (let row = await ports.tables.peek(sessionId), isSelf = true; row; isSelf = false) {
-        if (row.caller && (isSelf || row.caller.inherit)) return { sessionId: row.id, owner: row.owner, turn: row.turn, declaration: row.caller };
+        if (row.caller && (isSelf || row.caller.inherit))
+          return { sessionId: row.id, owner: row.owner, turn: row.turn, declaration: row.caller };
         row = row.parent_id ? await ports.tables.peek(row.parent_id) : undefined;
       }
       return undefined;
@@ -310,8 +220,14 @@ export function sessions(ports: SessionPorts): Sessions {
       const project = row && (await ports.projects.load(row.project_id));
       if (!row || !project || !isLive(row)) throw fail('session.not_found', { ref: sessionId });
       return {
-        kind: 'session', door: 'socket', principal: `session:${sessionId}`, level: project.wish.bundles ? 'write' : 'read',
-        projects: [project.id], bundles: project.bundles, sessionId, projectId: project.id,
+        kind: 'session',
+        door: 'socket',
+        principal: `session:${sessionId}`,
+        level: project.wish.bundles ? 'write' : 'read',
+        projects: [project.id],
+        bundles: project.bundles,
+        sessionId,
+        projectId: project.id,
       };
     },
     async providerOf(sessionId) {
@@ -327,36 +243,8 @@ export function sessions(ports: SessionPorts): Sessions {
       if (runner) runner.activeAt = performance.now();
     },
     onStatus: (listener) => life.onStatus(listener),
-    onDeclared(listener) {
-      declared.add(listener);
-      return () => declared.delete(listener);
-    },
-    async start() {
-      await takeOverAbandoned(ports, life);
-      void look();
-      ports.log.sweep().catch((error: unknown) => ports.logger.warn({ err: error }, 'files of logs could not be looked after'));
-      const idleMs = ports.settings().limits.idleMinutes * 60_000;
-      timers = [setInterval(() => void look(), reconcileMs), setInterval(endIdle, Math.max(100, Math.min(5000, idleMs / 4)))];
-      for (const timer of timers) timer.unref();
-      unlisten = ports.log.onForeignCommit(() => void heed().catch((error: unknown) => ports.logger.error({ err: error }, 'wishes of another process were not heard')));
-    },
-    async stop() {
-      isStopping = true;
-      unlisten();
-      for (const timer of timers) clearInterval(timer);
-      await looking;
-      await Promise.all([warm.close(), utility.close()]);
-      await life.leave();
-      retireNode(ports.node);
-    },
+    onDeclared: (listener) => intake.onDeclared(listener),
+    start: () => care.start(),
+    stop: () => care.stop(() => Promise.all([warm.close(), utility.close()])),
   };
-
-  function warmColumns(slot: Slot): Partial<SessionRow> {
-    return {
-      place: placeAt(ports.runFolder, slot.box.place.name).name,
-      box: { id: slot.box.id, driver: slot.box.driver.name },
-      agent_state: slot.conversation.state,
-      spool_offset: slot.conversation.offset,
-    };
-  }
 }

@@ -37,7 +37,12 @@ export function utilityBoxes(ports: SessionPorts): UtilityBoxes {
     entry.place = place.name;
     try {
       return await startBox(ports, {
-        project, workspaceId, place, binding: binding(place, project.id), from: 0, labels: { kind: 'utility', node: ports.node },
+        project,
+        workspaceId,
+        place,
+        binding: binding(place, project.id),
+        from: 0,
+        labels: { kind: 'utility', node: ports.node },
       });
     } catch (error) {
       await removePlace(ports.runFolder, place.name);
@@ -72,7 +77,12 @@ export function utilityBoxes(ports: SessionPorts): UtilityBoxes {
     const box = await entry.box;
     await ports.log.write(() =>
       ports.utilityTables.keep({
-        project_id: project.id, workspace_id: project.default_workspace_id, place: box.place.name, box_id: box.id, driver: box.driver.name, node: ports.node,
+        project_id: project.id,
+        workspace_id: project.default_workspace_id,
+        place: box.place.name,
+        box_id: box.id,
+        driver: box.driver.name,
+        node: ports.node,
       }),
     );
     entry.isKept = true;
@@ -99,7 +109,14 @@ export function utilityBoxes(ports: SessionPorts): UtilityBoxes {
       const entry = enter(project, row.workspace_id, (mine) => {
         mine.place = place.name;
         return reattachBox(ports, {
-          id: row.box_id, driver, project, workspaceId: row.workspace_id, place, binding: binding(place, project.id), labels: {}, from: 0,
+          id: row.box_id,
+          driver,
+          project,
+          workspaceId: row.workspace_id,
+          place,
+          binding: binding(place, project.id),
+          labels: {},
+          from: 0,
         });
       });
       entry.isKept = true;
@@ -120,7 +137,12 @@ export function utilityBoxes(ports: SessionPorts): UtilityBoxes {
     },
     async exec(project, workspaceId, spec) {
       const box = await started(project, workspaceId).box;
-      const env = { ...doorEnvironment(project, undefined), ...project.wish.env, ...(await secretValues(ports, project)), ...spec.env };
+      const env = {
+        ...doorEnvironment(project, undefined),
+        ...project.wish.env,
+        ...(await secretValues(ports, project)),
+        ...spec.env,
+      };
       return box.driver.exec(box.id, { ...spec, env });
     },
     async logs(projectId, tail) {
@@ -135,7 +157,10 @@ export function utilityBoxes(ports: SessionPorts): UtilityBoxes {
         // Of several processes only one may take it: the row decides.
         if (!(await ports.log.write(() => ports.utilityTables.claim(row.project_id, row.node, ports.node)))) continue;
         await goOn(row).catch(async (error: unknown) => {
-          ports.logger.warn({ err: error, project: row.project_id }, 'the utility sandbox of a project could not be taken over');
+          ports.logger.warn(
+            { err: error, project: row.project_id },
+            'the utility sandbox of a project could not be taken over',
+          );
           // Tried again by whoever looks next.
           await ports.log.write(() => ports.utilityTables.claim(row.project_id, ports.node, row.node)).catch(() => {});
         });

@@ -48,6 +48,17 @@ test('of several servers on one home the last is named, and one that still runs 
   assert.equal(await named(), 'none');
 });
 
+test('what fails behind everyone\'s back is in the log, and the server serves on', async () => {
+  const home = join(scratch, 'background');
+  const log = (): Promise<string> => readFile(join(home, 'logs', 'server.log'), 'utf8').catch(() => '');
+  const failsLater = "process.on('SIGUSR2', () => void Promise.reject(new Error('the fuse is blown')))";
+  const server = await startTestServer({ home, nodeFlags: ['--import', `data:text/javascript,${failsLater}`] });
+  process.kill(server.pid, 'SIGUSR2');
+  await until(async () => (await log()).includes('the fuse is blown'), 10_000);
+  assert.deepEqual(await (await fetch(`${server.url}/health`)).json(), { status: 'ok' });
+  assert.equal(await server.stop(), 0);
+});
+
 test('the log says when a server was ready and when it was stopped', async () => {
   const home = join(scratch, 'log');
   const server = await startTestServer({ home });
