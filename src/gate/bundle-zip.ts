@@ -1,12 +1,15 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { inflateRawSync } from 'node:zlib';
-import { Unzip, zip, type AsyncZippable, type FlateError, type UnzipDecoder } from 'fflate';
-import { fail, isObject } from '../schema/index.ts';
+import { zip, type AsyncZippable } from 'fflate';
+import { fail, Failure, isObject } from '../schema/index.ts';
+import { DamagedZip, zipEntries, type ZipEntry } from './zip-entries.ts';
+
+export type PackedTool = Record<string, unknown> & { slug: string; version: string };
 
 /** A bundle and its tools as they lie in the file: what a person may set, and nothing that the server owns. */
 export interface PackedBundle {
   bundle: Record<string, unknown> & { id: string; slug: string };
-  tools: (Record<string, unknown> & { slug: string; version: string })[];
+  /** Of a large file only one is in memory at a time. */
+  tools: Iterable<PackedTool>;
 }
 
 const manifestName = 'oubliette.json';
@@ -40,119 +43,106 @@ function zipped(
   );
 }
 
-/** Reads such a file. Anything else, anything too large and any path that could lead elsewhere is `import.invalid`. */
+/**
+ * Reads such a file. Anything else, anything too large and any path that could lead elsewhere is `import.invalid`.
+ * A tool is unpacked when its turn comes, each time it is asked for: one that is damaged is told then.
+ */
 export async function unzipBundles(bytes: Uint8Array): Promise<PackedBundle[]> {
-  const files = await unzip(bytes);
-  const manifest = files.get(manifestName);
+  const { manifest, bundles, tools } = await listed(bytes);
   if (!manifest) throw invalid(`it has no ${manifestName}: it was not made by export`);
-  if (manifest['format'] !== format)
-    throw invalid(`its format is ${JSON.stringify(manifest['format'])}, this version knows ${format}`);
-  files.delete(manifestName);
-  const found = new Map<string, PackedBundle>();
-  for (const [path, value] of files)
-    if (path.split('/').length === 2) {
-      if (typeof value['id'] !== 'string' || typeof value['slug'] !== 'string')
-        throw invalid(`${path} has no id or no slug`);
-      found.set(path.split('/')[0]!, { bundle: value as PackedBundle['bundle'], tools: [] });
-    }
-  for (const [path, value] of files) {
-    if (path.split('/').length === 2) continue;
-    const owner = found.get(path.split('/')[0]!);
-    if (!owner) throw invalid(`${path} belongs to no bundle.json`);
-    if (typeof value['slug'] !== 'string' || typeof value['version'] !== 'string')
-      throw invalid(`${path} has no slug or no version`);
-    owner.tools.push(value as PackedBundle['tools'][number]);
-  }
-  return [...found.values()];
-}
-
-const isKnownPath = /^(oubliette\.json|[^/]+\/bundle\.json|[^/]+\/tools\/[^/]+\/[^/]+\.json)$/u;
-
-async function unzip(bytes: Uint8Array): Promise<Map<string, Record<string, unknown>>> {
-  const files = new Map<string, Record<string, unknown>>();
-  const open = new Set<string>();
-  let total = 0;
-  let problem: Error | undefined;
-  const reader = new Unzip((file) => {
-    const { name } = file;
-    if (name.endsWith('/')) return;
-    problem ??= refuseEntry(name, files.size + open.size, files.has(name) || open.has(name));
-    if (problem) return;
-    open.add(name);
-    const chunks: Uint8Array[] = [];
-    let size = 0;
-    file.ondata = (error, chunk, isLast) => {
-      if (error) problem ??= invalid(`${name} is damaged`);
-      size += chunk?.length ?? 0;
-      total += chunk?.length ?? 0;
-      if (size > limits.entryBytes) problem ??= invalid(`${name} is larger than ${limits.entryBytes} bytes`);
-      if (total > limits.totalBytes) problem ??= invalid(`it unpacks to more than ${limits.totalBytes} bytes`);
-      if (problem) return file.terminate();
-      chunks.push(chunk);
-      if (!isLast) return;
-      open.delete(name);
-      try {
-        files.set(name, parseObject(name, Buffer.concat(chunks)));
-      } catch (failure) {
-        problem ??= failure as Error;
-      }
-    };
-    file.start();
+  const { format: given } = parseObject(manifest);
+  if (given !== format) throw invalid(`its format is ${JSON.stringify(given)}, this version knows ${format}`);
+  for (const [folder, [first]] of tools) if (!bundles.has(folder)) throw invalid(`${first!.name} belongs to no bundle.json`);
+  return Array.from(bundles, ([folder, entry]) => {
+    const bundle = parseObject(entry);
+    if (typeof bundle['id'] !== 'string' || typeof bundle['slug'] !== 'string') throw invalid(`${entry.name} has no id or no slug`);
+    return { bundle: bundle as PackedBundle['bundle'], tools: new ZippedTools(tools.get(folder) ?? []) };
   });
-  reader.register(InflateWhole);
-  // Small bites, with a turn for others between them: a bite of a bomb unpacks to a thousand times its size.
-  const bite = 4096;
-  for (let at = 0; at < bytes.length && !problem; at += bite) {
-    try {
-      reader.push(bytes.subarray(at, at + bite), at + bite >= bytes.length);
-    } catch (error) {
-      problem ??= invalid('it is no ZIP file, or it is damaged', error);
-    }
-    if ((at / bite) % 16 === 0) await nextTurn();
-  }
-  if (!problem && open.size > 0) problem = invalid(`it ends in the middle of ${[...open][0]}`);
-  if (problem) throw problem;
-  return files;
 }
 
-/** Unpacks an entry when all of it is there, and no further than an entry may be large. */
-class InflateWhole implements UnzipDecoder {
-  static readonly compression = 8;
-  ondata!: UnzipDecoder['ondata'];
-  readonly #chunks: Uint8Array[] = [];
+class ZippedTools implements Iterable<PackedTool> {
+  readonly #entries: readonly ZipEntry[];
 
-  push(chunk: Uint8Array, isLast: boolean): void {
-    // The reader uses its buffer again.
-    this.#chunks.push(chunk.slice());
-    if (!isLast) return;
-    try {
-      this.ondata(null, inflateRawSync(Buffer.concat(this.#chunks), { maxOutputLength: limits.entryBytes }), true);
-    } catch (error) {
-      // What is too large is told as such, by its size.
-      const isLarge = (error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE';
-      this.ondata(isLarge ? null : (error as FlateError), isLarge ? new Uint8Array(limits.entryBytes + 1) : new Uint8Array(0), true);
+  constructor(entries: readonly ZipEntry[]) {
+    this.#entries = entries;
+  }
+
+  *[Symbol.iterator](): Generator<PackedTool, void, void> {
+    for (const entry of this.#entries) {
+      const tool = parseObject(entry);
+      if (typeof tool['slug'] !== 'string' || typeof tool['version'] !== 'string')
+        throw invalid(`${entry.name} has no slug or no version`);
+      yield tool as PackedTool;
     }
   }
 }
 
-function refuseEntry(name: string, count: number, isThere: boolean): Error | undefined {
+const knownPath = /^(?:oubliette\.json|([^/]+)\/(?:bundle\.json|(tools)\/[^/]+\/[^/]+\.json))$/u;
+const listAtOnce = 500;
+
+interface Listed {
+  manifest: ZipEntry | undefined;
+  bundles: Map<string, ZipEntry>;
+  tools: Map<string, ZipEntry[]>;
+}
+
+/** All that is in the file, by folder. */
+async function listed(bytes: Uint8Array): Promise<Listed> {
+  const found: Listed = { manifest: undefined, bundles: new Map(), tools: new Map() };
+  const names = new Set<string>();
+  let total = 0;
+  for (const entry of entriesOf(bytes)) {
+    if (entry.name.endsWith('/')) continue;
+    const [, folder, isTool] = placeOf(entry, names);
+    names.add(entry.name);
+    total += entry.size;
+    if (total > limits.totalBytes) throw invalid(`it unpacks to more than ${limits.totalBytes} bytes`);
+    if (folder === undefined) found.manifest = entry;
+    else if (isTool === undefined) found.bundles.set(folder, entry);
+    else if (!found.tools.get(folder)?.push(entry)) found.tools.set(folder, [entry]);
+    if (names.size % listAtOnce === 0) await nextTurn();
+  }
+  return found;
+}
+
+function* entriesOf(bytes: Uint8Array): Generator<ZipEntry, void, void> {
+  try {
+    yield* zipEntries(bytes);
+  } catch (error) {
+    throw error instanceof DamagedZip ? invalid(`it is no ZIP file, or it is damaged: ${error.message}`, error) : error;
+  }
+}
+
+function placeOf({ name, size }: ZipEntry, others: ReadonlySet<string>): RegExpExecArray {
   const shown = JSON.stringify(name.slice(0, 200));
-  if (count >= limits.entries) return invalid(`it holds more than ${limits.entries} files`);
+  if (others.size >= limits.entries) throw invalid(`it holds more than ${limits.entries} files`);
   if (/[\\\0]/.test(name) || name.split('/').some((part) => part === '' || part === '.' || part === '..'))
-    return invalid(`it holds the unsafe path ${shown}`);
-  if (!isKnownPath.test(name)) return invalid(`it holds ${shown}, which is neither a bundle nor a tool`);
-  return isThere ? invalid(`it holds ${shown} twice`) : undefined;
+    throw invalid(`it holds the unsafe path ${shown}`);
+  const place = knownPath.exec(name);
+  if (!place) throw invalid(`it holds ${shown}, which is neither a bundle nor a tool`);
+  if (others.has(name)) throw invalid(`it holds ${shown} twice`);
+  if (size > limits.entryBytes) throw invalid(`${name} is larger than ${limits.entryBytes} bytes`);
+  return place;
 }
 
-function parseObject(name: string, bytes: Uint8Array): Record<string, unknown> {
+function parseObject(entry: ZipEntry): Record<string, unknown> {
+  const { name } = entry;
   let value: unknown;
   try {
-    value = JSON.parse(decoder.decode(bytes));
+    value = JSON.parse(decoder.decode(unpacked(entry)));
   } catch (error) {
-    throw invalid(`${name} is not JSON: ${(error as Error).message}`);
+    throw error instanceof Failure ? error : invalid(`${name} is not JSON: ${(error as Error).message}`);
   }
   if (!isObject(value)) throw invalid(`${name} holds no object`);
   return value;
+}
+
+function unpacked(entry: ZipEntry): Uint8Array {
+  try {
+    return entry.read();
+  } catch (error) {
+    throw invalid(`${entry.name} is damaged`, error);
+  }
 }
 
 const encoder = new TextEncoder();

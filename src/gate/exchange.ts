@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { demandCatalogAdmin, demandLevel, reachesBundle } from '../auth/index.ts';
 import type { Catalog } from '../catalog/index.ts';
 import { fail, Failure, parseUuid7, ToolBody, type Actor, type Bundle } from '../schema/index.ts';
-import { unzipBundles, zipBundles, type PackedBundle } from './bundle-zip.ts';
+import { unzipBundles, zipBundles, type PackedBundle, type PackedTool } from './bundle-zip.ts';
 import type { BulkGate, ToolKey } from './catalog-gate.ts';
 
 /** What happens to a tool version that exists already: nothing, or the whole import is refused. */
@@ -43,7 +43,15 @@ const serverFields = new Set([
   'level',
 ]);
 
+/** What all imports have in common. */
+interface Setting {
+  catalog: Catalog;
+  gate: BulkGate;
+  underWay: Set<Promise<void>>;
+}
+
 export function exchange(catalog: Catalog, gate: BulkGate): Exchange {
+  const setting: Setting = { catalog, gate, underWay: new Set() };
   return {
     async export(actor, bundleIDs) {
       demandLevel(actor, 'read', 'Exporting bundles');
@@ -53,11 +61,11 @@ export function exchange(catalog: Catalog, gate: BulkGate): Exchange {
     },
     async import(actor, zip, policy) {
       demandCatalogAdmin(actor, 'Importing bundles');
-      return new Import(catalog, gate, actor, policy).run(await unzipBundles(zip));
+      return new Import(setting, actor, policy).run(await unzipBundles(zip));
     },
     async take(actor, bundles, policy) {
       demandCatalogAdmin(actor, 'Importing tools');
-      return new Import(catalog, gate, actor, policy).run(bundles);
+      return new Import(setting, actor, policy).run(bundles);
     },
   };
 }
@@ -80,7 +88,7 @@ async function packed(
   catalog: Catalog,
   { id, slug, displayName, isEnabled, description }: Bundle,
 ): Promise<PackedBundle> {
-  const tools: PackedBundle['tools'] = [];
+  const tools: PackedTool[] = [];
   // Oldest first, so that the newest version is the newest again where they are taken in.
   const own = [...catalog.summaries()]
     .filter((summary) => summary.bundleID === id)
@@ -102,6 +110,8 @@ class Import {
   readonly #gate: BulkGate;
   readonly #actor: Actor;
   readonly #policy: ConflictPolicy;
+  /** Tools that are on their way to the disk, of all imports together. */
+  readonly #underWay: Set<Promise<void>>;
   readonly #made: { tools: ToolKey[]; bundles: string[] } = { tools: [], bundles: [] };
   readonly #report: ImportReport = {
     bundles: { created: 0, skipped: 0 },
@@ -109,16 +119,17 @@ class Import {
     skipped: [],
   };
 
-  constructor(catalog: Catalog, gate: BulkGate, actor: Actor, policy: ConflictPolicy) {
+  constructor({ catalog, gate, underWay }: Setting, actor: Actor, policy: ConflictPolicy) {
     this.#catalog = catalog;
     this.#gate = gate;
+    this.#underWay = underWay;
     this.#actor = actor;
     this.#policy = policy;
   }
 
   async run(bundles: readonly PackedBundle[]): Promise<ImportReport> {
     // A conflict that can be seen beforehand is answered before anything is written.
-    if (this.#policy === 'fail') for (const each of bundles) this.#demandNoConflict(each);
+    if (this.#policy === 'fail') for (const each of bundles) await this.#demandNoConflict(each);
     try {
       for (const each of bundles) await this.#takeBundle(each);
     } catch (error) {
@@ -128,12 +139,15 @@ class Import {
     return this.#report;
   }
 
-  #demandNoConflict({ bundle, tools }: PackedBundle): void {
+  async #demandNoConflict({ bundle, tools }: PackedBundle): Promise<void> {
     const owner = this.#catalog.bundleBySlug(bundle.slug);
     if (owner && owner.id !== parseUuid7(bundle.id)) throw fail('bundle.exists', { slug: bundle.slug });
     if (!owner) return;
-    for (const { slug, version } of tools)
+    let looked = 0;
+    for (const { slug, version } of tools) {
+      if (++looked % checkAtOnce === 0) await nextTurn();
       if (this.#catalog.summary(owner.id, slug, version)) throw fail('tool.exists', { slug, version });
+    }
   }
 
   async #takeBundle({ bundle, tools }: PackedBundle): Promise<void> {
@@ -148,18 +162,27 @@ class Import {
   }
 
   /** Many are on their way to the disk at once, but only a few are checked in one turn; versions of one tool keep their order. */
-  async #takeTools(bundle: Bundle, tools: PackedBundle['tools']): Promise<void> {
+  async #takeTools(bundle: Bundle, tools: Iterable<PackedTool>): Promise<void> {
     const storing = new Map<string, Promise<void>>();
     const problems: unknown[] = [];
-    for (const [index, tool] of tools.entries()) {
-      if (index > 0 && index % checkAtOnce === 0) await nextTurn();
-      await storing.get(tool.slug);
-      while (storing.size >= storeAtOnce) await storing.values().next().value;
-      if (problems.length > 0) break;
-      const stored = this.#takeTool(bundle, tool)
-        .catch((error: unknown) => void problems.push(error))
-        .then(() => void storing.delete(tool.slug));
-      storing.set(tool.slug, stored);
+    let checked = 0;
+    try {
+      for (const tool of tools) {
+        if (++checked % checkAtOnce === 0) await nextTurn();
+        await storing.get(tool.slug);
+        while (this.#underWay.size >= storeAtOnce) await this.#underWay.values().next().value;
+        if (problems.length > 0) break;
+        const stored = this.#takeTool(bundle, tool)
+          .catch((error: unknown) => void problems.push(error))
+          .then(() => {
+            storing.delete(tool.slug);
+            this.#underWay.delete(stored);
+          });
+        storing.set(tool.slug, stored);
+        this.#underWay.add(stored);
+      }
+    } catch (error) {
+      problems.push(error);
     }
     await Promise.all(storing.values());
     if (problems.length > 0) throw problems[0];
@@ -173,7 +196,7 @@ class Import {
     return bundle;
   }
 
-  async #takeTool(bundle: Bundle, packedTool: PackedBundle['tools'][number]): Promise<void> {
+  async #takeTool(bundle: Bundle, packedTool: PackedTool): Promise<void> {
     const { slug, version } = packedTool;
     const key = { bundleID: bundle.id, slug, version };
     const body = Object.fromEntries(Object.entries(packedTool).filter(([field]) => !serverFields.has(field)));

@@ -1,7 +1,22 @@
 import { createHash, randomFillSync } from 'node:crypto';
 import { v7, validate, version } from 'uuid';
 
-export const newUuid = (): string => v7();
+/** A UUIDv7 that sorts after all that this process made before. */
+export function newUuid(): string {
+  const at = draw(16);
+  const now = Date.now();
+  if (now > uuidMs) {
+    uuidMs = now;
+    // From the lower half: there is room above for all that one millisecond can bring.
+    uuidSeq = pool.readUInt32BE(at) & 0x3fffffff;
+  } else if (++uuidSeq > 0x7fffffff) {
+    uuidMs++;
+    uuidSeq = 0;
+  }
+  return v7({ msecs: uuidMs, seq: uuidSeq, random: pool.subarray(at, at + 16) });
+}
+let uuidMs = 0;
+let uuidSeq = 0;
 
 /** Accepts any case, answers lower case; undefined when it is not a UUIDv7 of the RFC variant. */
 export function parseUuid7(text: string): string | undefined {
@@ -22,10 +37,7 @@ export type IdPrefix = 'proj' | 'wsp' | 'ses' | 'ask' | 'tok' | 'blob' | 'req' |
  * sort in the order in which one process made them, and 65 random ones.
  */
 export function newId(prefix: IdPrefix): string {
-  if (used + 15 > pool.length) {
-    randomFillSync(pool);
-    used = 0;
-  }
+  const at = draw(15);
   const now = Date.now();
   if (now === headMs) order++;
   else {
@@ -33,17 +45,27 @@ export function newId(prefix: IdPrefix): string {
     head = '';
     for (let i = 0, rest = now; i < 10; i++, rest = Math.floor(rest / 32)) head = alphabet[rest % 32] + head;
     // From the lower half: there is room above for all that one millisecond can bring.
-    order = pool.readUInt16LE(used) & 0x3fff;
-    used += 2;
+    order = pool.readUInt16LE(at + 13) & 0x3fff;
   }
   let tail = `${alphabet[(order >> 10) & 31]}${alphabet[(order >> 5) & 31]}${alphabet[order & 31]}`;
-  for (const end = used + 13; used < end; used++) tail += alphabet[pool[used]! & 31];
+  for (let i = 0; i < 13; i++) tail += alphabet[pool[at + i]! & 31];
   return `${prefix}_${head}${tail}`;
 }
 
 // Every request gets an id: asking the system for each one's randomness would cost more than the rest of it.
 const pool = Buffer.alloc(4096);
 let used = pool.length;
+
+/** Where in the pool random bytes lie that nobody else gets. */
+function draw(count: number): number {
+  if (used + count > pool.length) {
+    randomFillSync(pool);
+    used = 0;
+  }
+  used += count;
+  return used - count;
+}
+
 /** The time of the last id, how it is written, and the place of that id within its millisecond. */
 let headMs = 0;
 let head = '';
