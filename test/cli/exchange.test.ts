@@ -111,21 +111,27 @@ const bundleFile = (id: string, slug: string) => json({ id, slug, displayName: s
 
 test('an import that is refused in the middle leaves nothing behind', async () => {
   const before = await slugsOf(to);
-  const response = await importZip(to, {
-    'oubliette.json': json({ format: 1 }),
-    'half/bundle.json': bundleFile('0198c0de-0000-7000-8000-00000000000a', 'half'),
-    'half/tools/good/v1.json': json({ slug: 'good', version: 'v1', ...shade }),
-    'half/tools/worse/v1.json': json({ slug: 'worse', version: 'v1', ...shade, colour: 'unknown field' }),
-  });
-  assert.equal(response.status, 400);
-  const { error } = (await response.json()) as { error: { code: string; message: string } };
-  assert.equal(error.code, 'request.invalid');
-  assert.match(error.message, /half\/worse v1: .*colour/);
-  assert.deepEqual(await slugsOf(to), before);
-  const { bundles } = (await (await to.fetch('/tools/bundles?includeDisabled=true&pageSize=256')).json()) as {
-    bundles: { slug: string }[];
-  };
-  assert.ok(!bundles.some((bundle) => bundle.slug === 'half'));
+  for (const [worse, code, message] of [
+    [json({ slug: 'worse', version: 'v1', ...shade, colour: 'unknown field' }), 'request.invalid', /half\/worse v1: .*colour/],
+    [strToU8('{oops'), 'import.invalid', /half\/tools\/worse\/v1\.json is not JSON/],
+    [json({ version: 'v1', ...shade }), 'import.invalid', /worse\/v1\.json has no slug/],
+  ] as const) {
+    const response = await importZip(to, {
+      'oubliette.json': json({ format: 1 }),
+      'half/bundle.json': bundleFile('0198c0de-0000-7000-8000-00000000000a', 'half'),
+      'half/tools/good/v1.json': json({ slug: 'good', version: 'v1', ...shade }),
+      'half/tools/worse/v1.json': worse,
+    });
+    assert.equal(response.status, 400);
+    const { error } = (await response.json()) as { error: { code: string; message: string } };
+    assert.equal(error.code, code);
+    assert.match(error.message, message);
+    assert.deepEqual(await slugsOf(to), before);
+    const { bundles } = (await (await to.fetch('/tools/bundles?includeDisabled=true&pageSize=256')).json()) as {
+      bundles: { slug: string }[];
+    };
+    assert.ok(!bundles.some((bundle) => bundle.slug === 'half'));
+  }
 });
 
 test('what the server owns cannot be brought along', async () => {

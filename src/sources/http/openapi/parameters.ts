@@ -61,7 +61,21 @@ export function addParameter(args: Arguments, parameter: Value, document: ApiDoc
   else args.notes.push(`a parameter in ${String(place).slice(0, 20)} is not known`);
 }
 
-function schemaOf(parameter: Value, document: ApiDocument, schemas: SchemaReader): { schema: Value; isJson: boolean } {
+interface ReadParameter {
+  schema: Value;
+  isJson: boolean;
+}
+
+/** Most operations of a document share some of their parameters. */
+const known = new WeakMap<Value, ReadParameter>();
+
+function schemaOf(parameter: Value, document: ApiDocument, schemas: SchemaReader): ReadParameter {
+  let read = known.get(parameter);
+  if (!read) known.set(parameter, (read = readParameter(parameter, document, schemas)));
+  return read;
+}
+
+function readParameter(parameter: Value, document: ApiDocument, schemas: SchemaReader): ReadParameter {
   const content = isObject(parameter['content']) ? Object.values(parameter['content'])[0] : undefined;
   const given = document.isSwagger2 ? parameter : isObject(content) ? content['schema'] : parameter['schema'];
   const resolved = isSmallRef(given, document) ? document.resolve(given) : given;

@@ -16,7 +16,7 @@ export class SchemaReader {
   readonly #document: ApiDocument;
   readonly #maxBytes: number;
   /** Converted targets of references, kept while one document is read. */
-  readonly #targets = new Map<string, { schema: Value; refs: string[]; bytes: number }>();
+  readonly #targets = new Map<string, Target>();
 
   constructor(document: ApiDocument, maxBytes = 24_000) {
     this.#document = document;
@@ -33,38 +33,60 @@ export class SchemaReader {
     const wanted = refsIn(schema);
     if (wanted.length === 0) return { schema, isCut: false };
     const names = new Map<string, string>();
-    const definitions: Value = {};
+    const found = new Map<string, Target | undefined>();
     let left = this.#maxBytes;
     let isCut = false;
+    let isUsual = true;
     for (let at = 0; at < wanted.length; at++) {
       const ref = wanted[at] as string;
       if (names.has(ref)) continue;
       const target = this.#target(ref);
-      const name = uniqueName(ref, definitions);
+      const usual = target?.name ?? usualName(ref);
+      const name = uniqueName(usual, found);
+      isUsual &&= name === usual;
       names.set(ref, name);
       if (!target || target.bytes > left) {
-        definitions[name] = {};
+        found.set(name, undefined);
         isCut ||= target !== undefined;
         continue;
       }
       left -= target.bytes;
-      definitions[name] = target.schema;
+      found.set(name, target);
       wanted.push(...target.refs);
     }
-    const renamed = rename({ ...schema, $defs: definitions }, names) as Value;
-    return { schema: renamed, isCut };
+    const nameOf = (ref: string): string => names.get(ref) ?? 'unknown';
+    const $defs = Object.fromEntries(
+      Array.from(found, ([name, target]) => [name, target ? (isUsual ? target.named : rename(target.schema, nameOf)) : {}]),
+    );
+    return { schema: { ...(rename(schema, nameOf) as Value), $defs }, isCut };
   }
 
-  #target(ref: string): { schema: Value; refs: string[]; bytes: number } | undefined {
+  #target(ref: string): Target | undefined {
     const known = this.#targets.get(ref);
     if (known) return known;
     const found = this.#document.at(ref);
     if (found === undefined) return undefined;
     const schema = convert(found, 0);
-    const made = { schema, refs: refsIn(schema), bytes: JSON.stringify(schema).length };
+    const made: Target = {
+      schema,
+      refs: refsIn(schema),
+      bytes: JSON.stringify(schema).length,
+      name: usualName(ref),
+      named: rename(schema, usualName) as Value,
+    };
     this.#targets.set(ref, made);
     return made;
   }
+}
+
+/** What a reference leads to. */
+interface Target {
+  schema: Value;
+  refs: string[];
+  bytes: number;
+  name: string;
+  /** The schema as nearly every tool has it: one object for all. */
+  named: Value;
 }
 
 function convert(schema: unknown, depth: number): Value {
@@ -155,7 +177,8 @@ function describe(schema: Value): string {
 
 /** One line, cut between words. */
 export function shorten(text: string, max: number): string {
-  const line = text.replace(/\s+/g, ' ').trim();
+  // Most spaces are as they should be.
+  const line = text.replace(/\s{2,}|[^\S ]/g, ' ').trim();
   if (line.length <= max) return line.toWellFormed();
   return `${line.slice(0, max - 1).replace(/\s\S*$/, '')}…`.toWellFormed();
 }
@@ -181,16 +204,19 @@ function refsIn(value: unknown): string[] {
   return found;
 }
 
-function rename(value: unknown, names: ReadonlyMap<string, string>): unknown {
-  if (Array.isArray(value)) return value.map((each) => rename(each, names));
+function rename(value: unknown, nameOf: (ref: string) => string): unknown {
+  if (Array.isArray(value)) return value.map((each) => rename(each, nameOf));
   if (!isObject(value)) return value;
-  if (typeof value['$ref'] === 'string') return { $ref: `#/$defs/${names.get(value['$ref']) ?? 'unknown'}` };
-  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, rename(each, names)]));
+  if (typeof value['$ref'] === 'string') return { $ref: `#/$defs/${nameOf(value['$ref'])}` };
+  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, rename(each, nameOf)]));
 }
 
-function uniqueName(ref: string, taken: Value): string {
-  const base = (ref.split('/').at(-1) ?? '').replace(/[^A-Za-z0-9_]+/g, '_').slice(0, 60) || 'schema';
-  let name = base;
-  for (let count = 2; Object.hasOwn(taken, name); count++) name = `${base}_${count}`;
+function usualName(ref: string): string {
+  return (ref.split('/').at(-1) ?? '').replace(/[^A-Za-z0-9_]+/g, '_').slice(0, 60) || 'schema';
+}
+
+function uniqueName(usual: string, taken: ReadonlyMap<string, unknown>): string {
+  let name = usual;
+  for (let count = 2; taken.has(name); count++) name = `${usual}_${count}`;
   return name;
 }
