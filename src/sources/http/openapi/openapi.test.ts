@@ -506,3 +506,34 @@ test('no document whatever breaks the import, and every tool it yields can be st
     { numRuns: 300 },
   );
 });
+
+test('schemas of the same name are told apart in the tool that needs both, and in no other', () => {
+  const body = (ref: string) => ({ requestBody: { content: { 'application/json': { schema: { $ref: ref } } } } });
+  const both = { properties: { a: { $ref: '#/components/schemas/Pet' }, b: { $ref: '#/components/x-old/Pet' } } };
+  const { bySlug } = read(
+    v3(
+      {
+        '/new': { post: { operationId: 'new', ...body('#/components/schemas/Pet') } },
+        '/old': { post: { operationId: 'old', ...body('#/components/x-old/Pet') } },
+        '/both': { post: { operationId: 'both', ...body('#/components/schemas/Both') } },
+      },
+      {
+        components: {
+          schemas: { Pet: { properties: { owner: { $ref: '#/components/schemas/Owner' } } }, Owner: { type: 'string' }, Both: both },
+          'x-old': { Pet: { properties: { next: { $ref: '#/components/x-old/Pet' } } } },
+        },
+      },
+    ),
+  );
+  const definitions = (slug: string) => (bySlug[slug]!.argSchema as { $defs: object }).$defs;
+  const owned = { type: 'object', properties: { owner: { $ref: '#/$defs/Owner' } } };
+  const chained = (name: string) => ({ type: 'object', properties: { next: { $ref: `#/$defs/${name}` } } });
+  assert.deepEqual(definitions('new'), { Pet: owned, Owner: { type: 'string' } });
+  assert.deepEqual(definitions('old'), { Pet: chained('Pet') });
+  assert.deepEqual(definitions('both'), {
+    Both: { type: 'object', properties: { a: { $ref: '#/$defs/Pet' }, b: { $ref: '#/$defs/Pet_2' } } },
+    Pet: owned,
+    Pet_2: chained('Pet_2'),
+    Owner: { type: 'string' },
+  });
+});
