@@ -71,7 +71,7 @@ test('a file with other bytes gives what was packed, or says so', () => {
     .map(([at, value]) => Object.assign(new Uint8Array(bytes), { [at]: value }));
   fc.assert(
     fc.property(flipped, (file) => {
-      for (const entry of [...entriesOrNone(file)]) {
+      for (const entry of entriesOrNone(file)) {
         let unpacked: Uint8Array;
         try {
           unpacked = entry.read();
