@@ -91,9 +91,11 @@ export class ChangeQueue {
       await this.#options.lock.hold(async () => {
         group = operationsAtFront(this.#queue);
         this.#queue.splice(0, group.length);
-        const { log } = this.#options;
+        const { log, files } = this.#options;
         await this.#options.takeIn(log.newsSince(log.seen).upTo);
-        await log.tell(group.flatMap(({ operation }) => operation.paths));
+        const paths = group.flatMap(({ operation }) => operation.paths);
+        await log.tell(paths);
+        await files.settle(paths);
         for (const each of group) await this.#apply(each);
       });
     } catch (error) {
@@ -123,7 +125,7 @@ export class ChangeQueue {
   async #createFit(fit: readonly QueuedCreation[]): Promise<QueuedCreation[]> {
     if (fit.length === 0) return [];
     const { files, log, takeIn, takeInLater } = this.#options;
-    const asked = fit.map(({ creation: { path, name, owner, text }, draft }) => ({ path, name, owner, from: draft ?? text }));
+    const asked = fit.map(({ creation: { path, name, owner, text }, draft }) => ({ path, name, owner, text, draft }));
     const made = await files.create(asked, log.seen);
     if (made.isStale) {
       await takeIn(made.upTo);

@@ -1,7 +1,15 @@
 import { readdir, readFile, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { parseUuid7, type Tool } from '../schema/index.ts';
-import { FileThread, makeFolder, ProcessLock, syncFolder, type Database, type SharedPlace } from '../store/index.ts';
+import {
+  FileThread,
+  makeFolder,
+  ProcessLock,
+  recoverWrites,
+  syncFolder,
+  type Database,
+  type SharedPlace,
+} from '../store/index.ts';
 import { packSummary, unpackSummary } from './cached-summary.ts';
 import { openCatalogCache, type CatalogCache } from './catalog-cache.ts';
 import { ChangeLog } from './change-log.ts';
@@ -31,8 +39,10 @@ export interface StoredCatalogOptions {
 /** Stands for the switches table in the list of changed paths. */
 export const switchesPath = 'switches';
 
-/** Where new files are written; nobody watches it, so nobody is woken by files that are not there yet. */
+/** Where new files are written, and kept; nobody watches these, so nobody is woken by files that are not there yet. */
 const draftsFolder = '.drafts';
+const journalFolder = '.journal';
+const journalIn = (folder: string): string => join(folder, journalFolder, 'ring');
 
 const keptTools = 4096;
 const foldersAtOnce = 32;
@@ -67,7 +77,14 @@ export class StoredCatalog {
     this.#cache = cache;
     this.#log = log;
     this.#lock = new ProcessLock(lockPath);
-    const place: SharedPlace = { folder, drafts: join(folder, draftsFolder), dbPath, lockPath, writer: log.writer };
+    const place: SharedPlace = {
+      folder,
+      drafts: join(folder, draftsFolder),
+      journalPath: journalIn(folder),
+      dbPath,
+      lockPath,
+      writer: log.writer,
+    };
     this.#reads = new FileThread(place);
     this.#writes = new FileThread(place);
     this.#changes = new ChangeQueue({
@@ -92,8 +109,9 @@ export class StoredCatalog {
 
   static async open(options: StoredCatalogOptions): Promise<StoredCatalog> {
     const log = await ChangeLog.open(options.db);
-    await makeFolder(join(options.folder, draftsFolder));
+    for (const name of [draftsFolder, journalFolder]) await makeFolder(join(options.folder, name));
     const self = new StoredCatalog(options, await openCatalogCache(options.cachePath), log);
+    await self.#lock.hold(() => recoverWrites(options.folder, journalIn(options.folder)));
     await self.#load();
     return self;
   }

@@ -22,6 +22,8 @@ export interface SharedPlace {
   folder: string;
   /** Where files are written that have no place yet. */
   drafts: string;
+  /** Keeps what is placed until the disk has it in its place; see WriteJournal. */
+  journalPath: string;
   /** The database where each tells what it is about to change. */
   dbPath: string;
   lockPath: string;
@@ -29,13 +31,14 @@ export interface SharedPlace {
   writer: string;
 }
 
-/** A new file, as its text or as it was drafted at an earlier try. */
+/** A new file, and how it was drafted at an earlier try. */
 export interface NewFile {
   path: string;
   /** Two that share this name but not its owner exclude each other. */
   name: string;
   owner: string;
-  from: string | Draft;
+  text: string;
+  draft?: Draft | undefined;
 }
 
 /** How new files fared. Stale: others changed what they depend on; nothing was placed, and what is drafted stays. */
@@ -47,5 +50,7 @@ export type Created = { upTo: number; hasOthers: boolean } & (
 export type FileRequest =
   | { kind: 'create'; since: number; files: NewFile[] }
   | { kind: 'replace'; path: string; text: string }
+  | { kind: 'settle'; paths: readonly string[] }
+  | { kind: 'settle-all' }
   | { kind: 'look'; folder: string; files: KnownFile[] };
 export type FileAsk = FileRequest & { number: number };

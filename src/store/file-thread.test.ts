@@ -23,6 +23,7 @@ describe('the thread that works on files', () => {
     place = {
       folder,
       drafts: join(folder, 'drafts'),
+      journalPath: join(folder, 'journal'),
       dbPath: join(root, 'state.db'),
       lockPath: join(root, 'lock'),
       writer: 'we',
@@ -39,7 +40,7 @@ describe('the thread that works on files', () => {
   });
 
   const path = (name: string): string => join(place.folder, name);
-  const file = (name: string, text = name, owner = name): NewFile => ({ path: name, name, owner, from: text });
+  const file = (name: string, text = name, owner = name): NewFile => ({ path: name, name, owner, text });
   const last = (): number => db.get<{ seq: number | null }>('SELECT max(seq) AS seq FROM catalog_changes')?.seq ?? 0;
 
   it('makes whole files, private to the user, tells of them, and leaves no draft behind', async () => {
@@ -74,13 +75,13 @@ describe('the thread that works on files', () => {
   it('places nothing when others told of the same name for another owner, and keeps what was written for the next try', async () => {
     const since = last();
     await others.create([file('theirs', 'x', 'they')], since);
-    const mine: NewFile = { path: 'mine', name: 'theirs', owner: 'we', from: 'mine' };
+    const mine: NewFile = { path: 'mine', name: 'theirs', owner: 'we', text: 'mine' };
     const refused = await files.create([mine], since);
     assert.ok(refused.isStale);
     await assert.rejects(stat(path('mine')));
     const [draft] = refused.drafts;
     assert.ok(draft && 'temp' in draft);
-    const made = await files.create([{ ...mine, from: draft }], refused.upTo);
+    const made = await files.create([{ ...mine, draft }], refused.upTo);
     assert.ok(!made.isStale && made.outcomes[0]);
     assert.equal(await readFile(path('mine'), 'utf8'), 'mine');
     assert.deepEqual(await readdir(place.drafts), []);

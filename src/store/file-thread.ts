@@ -10,6 +10,7 @@ import type { Created, FileRequest, KnownFile, Looked, NewFile, SharedPlace } fr
 export class FileThread {
   readonly #folder: string;
   readonly #thread: AskedThread<FileRequest>;
+  #hasCreated = false;
 
   constructor(place: SharedPlace) {
     this.#folder = place.folder;
@@ -23,7 +24,16 @@ export class FileThread {
 
   /** Puts new files into the shared folder, all in one hop; each lasts when it is answered. See SharedFolder. */
   create(files: NewFile[], since: number): Promise<Created> {
+    this.#hasCreated = true;
     return this.#thread.ask({ kind: 'create', files, since }) as Promise<Created>;
+  }
+
+  /**
+   * To be called before anything else than `create` is done to paths, by whoever holds the lock: what was created there
+   * lasts by itself from now on, and is not put back after a power cut.
+   */
+  async settle(paths: readonly string[]): Promise<void> {
+    await this.#thread.ask({ kind: 'settle', paths });
   }
 
   /** Puts a file in its place in the shared folder, whatever is there; it lasts when it is answered. Throws when the system refuses. */
@@ -36,7 +46,9 @@ export class FileThread {
     return this.#thread.ask({ kind: 'look', folder: this.#folder, files }) as Promise<Looked[]>;
   }
 
-  close(): Promise<void> {
-    return this.#thread.close();
+  async close(): Promise<void> {
+    // What cannot be settled now stays in the journal.
+    if (this.#hasCreated) await this.#thread.ask({ kind: 'settle-all' }).catch(() => {});
+    await this.#thread.close();
   }
 }

@@ -21,7 +21,16 @@ port.on('message', async (ask: FileAsk) => {
 function answer(ask: FileAsk): unknown {
   if (ask.kind === 'look') return ask.files.map((file) => look(ask.folder, file));
   shared ??= new SharedFolder(workerData as SharedPlace);
-  return ask.kind === 'create' ? shared.create(ask.files, ask.since) : shared.replace(ask.path, ask.text);
+  switch (ask.kind) {
+    case 'create':
+      return shared.create(ask.files, ask.since);
+    case 'replace':
+      return shared.replace(ask.path, ask.text);
+    case 'settle':
+      return shared.settle(ask.paths);
+    case 'settle-all':
+      return shared.settleAll();
+  }
 }
 
 function look(folder: string, known: KnownFile): Looked {

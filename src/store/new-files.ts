@@ -3,9 +3,11 @@ import { closeSync, fstatSync, fsync, fsyncSync, linkSync, openSync, renameSync,
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 
-/** A file that is written and synced under a temporary name, ready to be placed. */
+/** A file that is written under a temporary name, ready to be placed. */
 export interface Draft {
   temp: string;
+  /** Its bytes are on disk. */
+  isSynced: boolean;
   mtimeMs: number;
   size: number;
 }
@@ -33,18 +35,29 @@ const syncAtOnce = 4;
  * Writes files under temporary names, for threads that may wait for the disk. All are written before the first is synced:
  * the disk then takes many at once.
  */
-export async function draftFiles(folder: string, texts: readonly string[]): Promise<(Draft | Refusal)[]> {
+export async function draftFiles(folder: string, texts: readonly string[], isSynced: boolean): Promise<(Draft | Refusal)[]> {
   const made = texts.map((text) => write(folder, text));
   const written = made.filter((each) => 'handle' in each);
-  const problems = await syncAll(written.map(({ handle }) => handle));
+  const problems = isSynced ? await syncAll(written.map(({ handle }) => handle)) : new Map<number, Refusal>();
   return made.map((each) => {
     if (!('handle' in each)) return each;
     const problem = problems.get(each.handle);
     const { mtimeMs, size } = fstatSync(each.handle);
     closeSync(each.handle);
     if (problem) discardDraft(each.temp);
-    return problem ?? { temp: each.temp, mtimeMs, size };
+    return problem ?? { temp: each.temp, isSynced, mtimeMs, size };
   });
+}
+
+/** Makes the bytes of a draft last that was not synced when it was written; throws when the disk refuses. */
+export function syncDraft({ temp, isSynced }: Draft): void {
+  if (isSynced) return;
+  const handle = openSync(temp, 'r');
+  try {
+    fsyncSync(handle);
+  } finally {
+    closeSync(handle);
+  }
 }
 
 /** Puts a draft in its place unless something is there already: the file system itself decides who was first. */
@@ -67,12 +80,21 @@ export function moveDraft({ temp }: Draft, path: string): void {
   }
 }
 
-/** Makes what was placed in folders last; throws when the disk refuses. */
-export async function syncFolders(folders: readonly string[]): Promise<void> {
-  const handles = folders.map((folder) => openSync(folder, 'r'));
+/** Makes files, or what was placed in folders, last; what is gone needs nothing. Throws when the disk refuses. */
+export async function syncPaths(paths: readonly string[]): Promise<void> {
+  const handles = paths.flatMap((path) => openIfThere(path) ?? []);
   const problems = await syncAll(handles);
   for (const handle of handles) closeSync(handle);
   for (const problem of problems.values()) throw errorOf(problem);
+}
+
+function openIfThere(path: string): number | undefined {
+  try {
+    return openSync(path, 'r');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
 }
 
 /** For one a hop to another thread costs as much as the sync itself; several share what the disk does. */

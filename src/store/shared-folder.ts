@@ -1,4 +1,4 @@
-import { mkdirSync } from 'node:fs';
+import { existsSync, mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
 import type { Created, NewFile, SharedPlace } from './file-messages.ts';
@@ -9,11 +9,13 @@ import {
   errorOf,
   moveDraft,
   placeDraft,
-  syncFolders,
+  syncDraft,
+  syncPaths,
   type Draft,
   type Placed,
   type Refusal,
 } from './new-files.ts';
+import { UnsettledWrites } from './unsettled-writes.ts';
 
 /** The table in which processes tell each other, before anything moves, which paths they change. */
 export const changeSteps = [
@@ -33,6 +35,8 @@ interface Told {
   upTo: number;
   hasOthers: boolean;
   placed?: Map<NewFile, Placed | Refusal>;
+  /** What is placed lasts already. */
+  isKept?: boolean;
 }
 
 type Drafted = { file: NewFile; draft: Draft };
@@ -42,11 +46,13 @@ export class SharedFolder {
   readonly #place: SharedPlace;
   readonly #lock: ProcessLock;
   readonly #db: DatabaseSync;
+  readonly #unsettled: UnsettledWrites;
   readonly #statements = new Map<string, StatementSync>();
 
   constructor(place: SharedPlace) {
     this.#place = place;
     this.#lock = new ProcessLock(place.lockPath);
+    this.#unsettled = new UnsettledWrites(place, this.#lock);
     this.#db = new DatabaseSync(place.dbPath, { timeout: 0 });
     this.#db.exec('PRAGMA synchronous = NORMAL');
     // Left to other connections, which do not hold the lock meanwhile.
@@ -54,17 +60,21 @@ export class SharedFolder {
   }
 
   /**
-   * Writes and syncs the files, then holds the lock only to tell of them and to move them. Stale when others told since
-   * `since` of anything that these depend on: a change that is no new file, or the same name for another owner.
+   * Writes the files, then holds the lock only to tell of them, to keep them in the journal and to move them. Without room
+   * there each is synced before it is moved, and its folder after. Stale when others told since `since` of anything that
+   * these depend on: a change that is no new file, or the same name for another owner.
    */
   async create(files: readonly NewFile[], since: number): Promise<Created> {
-    const drafts = await this.#drafted(files);
+    const mayKeep = this.#unsettled.mayTake(files);
+    const drafts = await this.#drafted(files, !mayKeep);
     const ready = files.flatMap((file, at) => (isDraft(drafts[at]) ? [{ file, draft: drafts[at] }] : []));
-    const told = this.#placeAll(ready, since);
+    const told = this.#placeAll(ready, since, mayKeep);
     if (!told.placed) return { isStale: true, upTo: told.upTo, hasOthers: true, drafts };
     const { placed } = told;
-    const folders = new Set(ready.filter(({ file }) => isPlaced(placed.get(file))).map(({ file }) => dirname(file.path)));
-    await syncFolders([...folders].map((folder) => join(this.#place.folder, folder)));
+    if (!told.isKept) {
+      const folders = new Set(ready.filter(({ file }) => isPlaced(placed.get(file))).map(({ file }) => dirname(file.path)));
+      await syncPaths([...folders].map((folder) => join(this.#place.folder, folder)));
+    }
     const outcomes = files.map((file, at) => placed.get(file) ?? (drafts[at] as Refusal));
     return { isStale: false, upTo: told.upTo, hasOthers: told.hasOthers, outcomes };
   }
@@ -73,18 +83,28 @@ export class SharedFolder {
   async replace(path: string, text: string): Promise<{ mtimeMs: number; size: number }> {
     const target = join(this.#place.folder, path);
     makeIfMissing(dirname(target));
-    const [draft] = await draftFiles(this.#place.drafts, [text]);
+    const [draft] = await draftFiles(this.#place.drafts, [text], true);
     if (!isDraft(draft)) throw errorOf(draft!);
     moveDraft(draft, target);
     // The folder may be new, too.
-    await syncFolders([dirname(target), this.#place.folder]);
+    await syncPaths([dirname(target), this.#place.folder]);
     return { mtimeMs: draft.mtimeMs, size: draft.size };
   }
 
-  #placeAll(ready: readonly Drafted[], since: number): Told {
+  /** From now on these paths last as they are, whatever is done to them; for whoever holds the lock. */
+  settle(paths: readonly string[]): Promise<void> {
+    return this.#unsettled.settle(paths);
+  }
+
+  /** Makes everything that was created last by itself. */
+  settleAll(): Promise<void> {
+    return this.#unsettled.settleAll();
+  }
+
+  #placeAll(ready: readonly Drafted[], since: number, mayKeep: boolean): Told {
     let isStale = false;
     try {
-      const told = this.#lock.holdBlocking(() => this.#tellAndPlace(ready, since));
+      const told = this.#lock.holdBlocking(() => this.#tellAndPlace(ready, since, mayKeep));
       isStale = !told.placed;
       return told;
     } finally {
@@ -92,13 +112,13 @@ export class SharedFolder {
     }
   }
 
-  async #drafted(files: readonly NewFile[]): Promise<(Draft | Refusal)[]> {
-    const texts = files.flatMap(({ from }) => (typeof from === 'string' ? [from] : []));
-    const made = (await draftFiles(this.#place.drafts, texts)).values();
-    return files.map(({ from }) => (typeof from === 'string' ? made.next().value! : from));
+  async #drafted(files: readonly NewFile[], isSynced: boolean): Promise<(Draft | Refusal)[]> {
+    const texts = files.flatMap(({ text, draft }) => (draft ? [] : [text]));
+    const made = (await draftFiles(this.#place.drafts, texts, isSynced)).values();
+    return files.map(({ draft }) => draft ?? made.next().value!);
   }
 
-  #tellAndPlace(ready: readonly Drafted[], since: number): Told {
+  #tellAndPlace(ready: readonly Drafted[], since: number, mayKeep: boolean): Told {
     const { first, last } = this.#get<{ first: number | null; last: number | null }>(
       'SELECT (SELECT min(seq) FROM catalog_changes) AS first, (SELECT max(seq) FROM catalog_changes) AS last',
     );
@@ -113,11 +133,14 @@ export class SharedFolder {
     const isStale = isBroken || others.some(({ name, owner }) => name === null || (owners.get(name) ?? owner) !== owner);
     if (isStale) return { upTo: last ?? 0, hasOthers: true };
     const upTo = ready.length > 0 ? this.#tell(ready) : (last ?? 0);
-    const placed = ready.map(({ file, draft }): [NewFile, Placed | Refusal] => [
-      file,
-      placeDraft(draft, join(this.#place.folder, file.path)),
-    ]);
-    return { upTo, hasOthers: others.length > 0, placed: new Map(placed) };
+    const target = ({ file }: Drafted): string => join(this.#place.folder, file.path);
+    // Only what will be placed is kept: after a power cut the last one kept of a path is put back.
+    const free = ready.filter((each) => !existsSync(target(each)));
+    const isKept = mayKeep && this.#unsettled.keep(free.map(({ file }) => file));
+    if (!isKept) for (const { draft } of free) syncDraft(draft);
+    const placed = new Map<NewFile, Placed | Refusal>(ready.map(({ file }) => [file, false]));
+    for (const each of free) placed.set(each.file, placeDraft(each.draft, target(each)));
+    return { upTo, hasOthers: others.length > 0, placed, isKept };
   }
 
   /** Answers the number of the last row. */
