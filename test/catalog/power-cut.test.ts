@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { randomUUIDv7 } from 'node:crypto';
-import { mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
@@ -34,9 +34,11 @@ describe('a catalog after a power cut', () => {
 
   it('holds every tool that was acknowledged, as it was last, and none that was deleted', async () => {
     const journal = join(home, 'catalog', '.journal', 'ring');
-    // Enough that they are kept in a journal.
-    for (let n = 0; !(await stat(journal).catch(() => undefined)); n++)
+    // Enough that they are kept in the journal.
+    for (let n = 0, isKept = false; !isKept; n++) {
       await Promise.all(Array.from({ length: 16 }, (_, i) => ask('PUT', tool(`early-${n}-${i}`), toolBody())));
+      isKept = await readFile(journal).then((bytes) => bytes.includes(`tool-early-${n}-`), () => false);
+    }
     const made = ['lost', 'emptied', 'switched', 'deleted', 'by-hand'];
     for (const slug of made) assert.equal((await ask('PUT', tool(slug), toolBody())).status, 201);
     assert.equal((await ask('PATCH', tool('switched'), { isEnabled: false })).status, 200);

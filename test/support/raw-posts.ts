@@ -4,12 +4,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { TestServer } from './running-server.ts';
 
 export interface Wish {
+  method?: string;
   path?: string;
   token?: string;
   headers?: Record<string, string>;
 }
 
-/** POSTs as they are written on the wire, and what comes back, to the letter. */
+/** POSTs, or what else is wished for, as they are written on the wire, and what comes back, to the letter. */
 export class RawPosts {
   readonly #server: TestServer;
   readonly #path: string;
@@ -38,7 +39,7 @@ export class RawPosts {
     return Buffer.concat([Buffer.from(`${this.#head(wish)}transfer-encoding: chunked\r\n\r\n`), ...chunk, Buffer.from('0\r\n\r\n')]);
   }
 
-  #head({ path = this.#path, token = this.#server.token, headers = {} }: Wish): string {
+  #head({ method = 'POST', path = this.#path, token = this.#server.token, headers = {} }: Wish): string {
     const all = {
       host: `127.0.0.1:${this.port}`,
       accept: this.#accept,
@@ -47,7 +48,7 @@ export class RawPosts {
       ...headers,
     };
     const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
-    return `POST ${path} HTTP/1.1\r\n${lines.join('')}`;
+    return `${method} ${path} HTTP/1.1\r\n${lines.join('')}`;
   }
 
   /** Writes pieces one after the other on one connection; answers what came back until `answers` bodies are complete. */

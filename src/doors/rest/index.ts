@@ -5,6 +5,7 @@ import { bundleRoutes } from './bundles.ts';
 import { exchangeRoutes } from './exchange.ts';
 import type { Exchange } from '../../gate/index.ts';
 import { plainCalls, type PlainCallDeps } from './plain-calls.ts';
+import { plainTools } from './plain-tools.ts';
 import { statusRoutes } from './status.ts';
 import { toolRoutes, type ToolRouteDeps } from './tools.ts';
 
@@ -29,4 +30,5 @@ export function restRoutes(app: FastifyInstance, deps: RestDeps): void {
   toolRoutes(app, deps);
   exchangeRoutes(app, deps.authenticate, deps.exchange);
   plainCalls({ ...deps, log: deps.observe.log });
+  plainTools({ ...deps, log: deps.observe.log });
 }

@@ -1,16 +1,11 @@
-import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import type { Gate, ToolRef } from '../../gate/index.ts';
-import { asFailure, atEndOfTurn, newId, type Actor } from '../../schema/index.ts';
 import { argsOf, callText, whenGone } from './answer-call.ts';
-import { parseBody } from './json-body.ts';
-import { errorAnswer, type ErrorSink } from './error-answer.ts';
+import { answerPlain, type PlainDeps } from './plain-answer.ts';
 import type { PlainPost, PlainPosts } from './plain-posts.ts';
 
-export interface PlainCallDeps extends ErrorSink {
+export interface PlainCallDeps extends PlainDeps {
   gate: Gate;
   posts: PlainPosts;
-  /** Who holds the token of a request; throws auth.required or auth.invalid. */
-  byToken(request: { headers: IncomingHttpHeaders }): Promise<Actor>;
 }
 
 const exactPath = /^\/tools\/bundles\/([0-9a-f-]{36})\/tools\/([\w-]{1,64})\/version\/([\w.-]{1,64})\/invoke$/;
@@ -20,7 +15,7 @@ const namePath = /^\/call\/(\w{1,200})$/;
 export function plainCalls(deps: PlainCallDeps): void {
   deps.posts.take((path) => {
     const ref = refIn(path);
-    return ref === undefined ? undefined : (post) => void answer(post, ref, deps);
+    return ref === undefined ? undefined : (post) => answer(post, ref, deps);
   });
 }
 
@@ -30,33 +25,11 @@ function refIn(path: string): ToolRef | undefined {
   return namePath.exec(path)?.[1];
 }
 
-async function answer(post: PlainPost, ref: ToolRef, deps: PlainCallDeps): Promise<void> {
+function answer(post: PlainPost, ref: ToolRef, deps: PlainCallDeps): void {
   const { request, response } = post;
   if (request.headers.accept?.includes('text/event-stream')) return post.route();
-  let actor: Actor;
-  try {
-    actor = await deps.byToken(request);
-  } catch {
-    return post.route();
-  }
-  const read = post.body();
-  const body = read instanceof Buffer ? read : await read;
-  if (body === undefined) return;
-  const requestId = newId('req');
-  try {
+  void answerPlain(post, 200, deps, async (actor, body, requestId) => {
     const options = { signal: () => whenGone(response), requestId };
-    send(response, 200, callText(await deps.gate.call(actor, ref, argsOf(parseBody(body)), options)), []);
-  } catch (error) {
-    const { status, headers, body: text } = errorAnswer(asFailure(error), requestId, request.url ?? '', deps);
-    send(response, status, JSON.stringify(text), Object.entries(headers).flat());
-  }
-}
-
-function send(response: ServerResponse, status: number, text: string, headers: readonly string[]): void {
-  atEndOfTurn(() => {
-    if (response.destroyed) return;
-    const length = String(Buffer.byteLength(text));
-    response.writeHead(status, [...headers, 'content-type', 'application/json; charset=utf-8', 'content-length', length]);
-    response.end(text);
+    return callText(await deps.gate.call(actor, ref, argsOf(body), options));
   });
 }

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders, IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type { FastifyInstance } from 'fastify';
 
-/** A POST that the router has not seen. */
+/** A POST or PUT that the router has not seen. */
 export interface PlainPost {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
@@ -13,10 +13,12 @@ export interface PlainPost {
 
 export type ServePost = (post: PlainPost) => void;
 
-/** POSTs of JSON that are taken off the server before the router sees them: what it does for one costs as much as a whole call. */
+/** POSTs and PUTs of JSON that are taken off the server before the router sees them: what it does for one costs as much as a whole call. */
 export interface PlainPosts {
-  /** Takes those to all paths for which `find` knows how they are served; it is asked once for each path. */
+  /** Takes those POSTs to all paths for which `find` knows how they are served; it is asked once for each path. */
   take(find: (path: string) => ServePost | undefined): void;
+  /** The same for PUTs, but it is asked for each: hardly any path is put twice. */
+  takePuts(find: (path: string) => ServePost | undefined): void;
 }
 
 const json = /^application\/json(?:;\s*charset=utf-8)?$/i;
@@ -28,6 +30,7 @@ export function plainPosts(app: FastifyInstance, isOrdinary: (request: IncomingM
   const router = server.listeners('request')[0] as RequestListener;
   const maxBytes = app.initialConfig.bodyLimit ?? 0;
   const takers: ((path: string) => ServePost | undefined)[] = [];
+  let findPut = (_: string): ServePost | undefined => undefined;
   const kept = new Map<string, ServePost>();
   let isClosing = false;
   const find = (path: string): ServePost | undefined => {
@@ -40,16 +43,20 @@ export function plainPosts(app: FastifyInstance, isOrdinary: (request: IncomingM
     }
     return undefined;
   };
+  const serverOf = ({ method, url = '' }: IncomingMessage): ServePost | undefined => {
+    if (isClosing) return undefined;
+    return method === 'POST' ? find(url) : method === 'PUT' ? findPut(url) : undefined;
+  };
   server.off('request', router);
   server.on('request', (request, response) => {
-    const serve = request.method === 'POST' && !isClosing ? find(request.url ?? '') : undefined;
+    const serve = serverOf(request);
     if (!serve || !isPlain(request.headers, maxBytes) || !isOrdinary(request)) return router(request, response);
     serve(new Post(request, response, router));
   });
   app.addHook('preClose', async () => {
     isClosing = true;
   });
-  return { take: (taker) => void takers.push(taker) };
+  return { take: (taker) => void takers.push(taker), takePuts: (taker) => void (findPut = taker) };
 }
 
 function isPlain(headers: IncomingHttpHeaders, maxBytes: number): boolean {
