@@ -17,7 +17,7 @@ export class UnsettledWrites {
   readonly #lock: ProcessLock;
   #journal: WriteJournal | undefined;
   #created = 0;
-  #preparing: Promise<void> | undefined;
+  #isPreparing = false;
   #settling: Promise<void> | undefined;
   #later: NodeJS.Timeout | undefined;
 
@@ -30,7 +30,7 @@ export class UnsettledWrites {
   /** Whether `keep` is likely to take these. Makes the journal when there is reason to. */
   mayTake(files: readonly NewFile[]): boolean {
     this.#created += files.length;
-    if (!this.#journal && this.#created > fewFiles) this.#preparing ??= this.#prepare();
+    if (!this.#journal && this.#created > fewFiles && !this.#isPreparing) void this.#prepare();
     const bytes = files.reduce((sum, { text }) => sum + text.length, 0);
     return this.#journal !== undefined && bytes <= mostBytes;
   }
@@ -82,7 +82,7 @@ export class UnsettledWrites {
     if (next !== start) await held(() => journal.settle(start, next));
     if (!journal.isGone || this.#journal !== journal) return;
     this.#journal = undefined;
-    this.#preparing = undefined;
+    this.#isPreparing = false;
     journal.close();
   }
 
@@ -97,7 +97,9 @@ export class UnsettledWrites {
     else this.#later = setTimeout(() => void this.settleAll().catch(() => {}), settleAfterMs).unref();
   }
 
+  /** Once: where it fails, it would fail again. */
   async #prepare(): Promise<void> {
+    this.#isPreparing = true;
     try {
       await WriteJournal.prepare(this.#place.journalPath);
       this.#journal = WriteJournal.open(this.#place.journalPath);

@@ -30,7 +30,7 @@ export function plainPosts(app: FastifyInstance, isOrdinary: (request: IncomingM
   const router = server.listeners('request')[0] as RequestListener;
   const maxBytes = app.initialConfig.bodyLimit ?? 0;
   const takers: ((path: string) => ServePost | undefined)[] = [];
-  let findPut = (_: string): ServePost | undefined => undefined;
+  let findPut: (path: string) => ServePost | undefined = () => undefined;
   const kept = new Map<string, ServePost>();
   let isClosing = false;
   const find = (path: string): ServePost | undefined => {
