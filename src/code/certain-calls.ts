@@ -1,3 +1,4 @@
+import { closedCall, type ClosedCall } from './closed-call.ts';
 import { withGiven, type CertainCall } from './made-call.ts';
 import type { ProgramShape } from './program-shape.ts';
 import type { LogicalLine, Token } from './python-tokens.ts';
@@ -13,6 +14,8 @@ export interface CertainCalls {
   calls: readonly CertainCall[];
   /** True when nothing stands before the first of them that could fail: then it is as certain as the rest. */
   isAtOnce: boolean;
+  /** Where there are none: what is called first and always given the same, though only running it shows what. */
+  closed?: ClosedCall;
 }
 
 /**
@@ -21,13 +24,20 @@ export interface CertainCalls {
  */
 export function certainCalls({ lines, boundNames }: Pick<ProgramShape, 'lines' | 'boundNames'>): CertainCalls {
   const calls: CertainCall[] = [];
+  const known = new Set<string>();
   let isAtOnce = true;
   for (const line of lines) {
     if (line.indent > 0 || calls.length >= mostCalls) break;
     const call = readCall(line);
     if (call && !boundNames.has(call.pack!)) calls.push(withGiven(call));
-    else if (calls.length > 0 || !isQuiet(line)) break;
-    else isAtOnce &&= isPlain(line);
+    else if (calls.length > 0) break;
+    else if (isPlain(line)) known.add(line.tokens[0]!.text);
+    else {
+      const closed = isAtOnce ? closedCall(line, known, boundNames) : undefined;
+      if (closed) return { calls, isAtOnce, closed };
+      if (!isQuiet(line)) break;
+      isAtOnce = false;
+    }
   }
   return { calls, isAtOnce };
 }

@@ -1,17 +1,16 @@
-type Item = { name: string; args: unknown[]; keywords: [string, unknown][] } | { problem: string };
+import type { Given } from './made-call.ts';
+
+export type ParallelItem = ({ name: string } & Given) | { problem: string };
 
 const usage = 'parallel() takes one list of calls: parallel([("pack.function", {"key": "value"}), ...])';
 
 /** Reads the argument of `parallel`: tuples of a name and its arguments, or names alone. */
-export function parallelItems(
-  args: readonly unknown[],
-  keywords: readonly [string, unknown][],
-): { calls: Item[] } | { problem: string } {
+export function parallelItems({ args, keywords }: Given): { calls: ParallelItem[] } | { problem: string } {
   if (args.length !== 1 || keywords.length > 0 || !Array.isArray(args[0])) return { problem: usage };
   return { calls: args[0].map(readItem) };
 }
 
-function readItem(item: unknown): Item {
+function readItem(item: unknown): ParallelItem {
   const [name, given, ...rest] = Array.isArray(item) ? (item as unknown[]) : [item];
   if (typeof name !== 'string' || name === '' || rest.length > 0)
     return { problem: `${usage}; got ${JSON.stringify(item)?.slice(0, 200)}` };

@@ -1,6 +1,5 @@
 import { certainCalls, type CertainCalls } from './certain-calls.ts';
 import { FirstCall } from './first-call.ts';
-import type { CertainCall } from './made-call.ts';
 import { programShape, type ProgramShape } from './program-shape.ts';
 import { nothing, type TraceFrame } from './protocol.ts';
 import { expandSnippets, type Snippets } from './snippets.ts';
@@ -19,7 +18,7 @@ export interface Prepared {
   isProven: boolean;
   /** What it calls first where its text alone does not show it. */
   firstCall: FirstCall;
-  /** The code with its first `count` certain calls replaced by inputs of the names that `knownName` gives, on the same lines. */
+  /** The code with its first `count` certain calls, or the closed one, replaced by inputs of the names that `knownName` gives, on the same lines. */
   withKnown(count: number): string;
   /** Lines of the interpreter as lines of `source`. */
   ownLines(frames: readonly TraceFrame[]): TraceFrame[];
@@ -51,7 +50,10 @@ export function prepare(text: string, snippets: Snippets): Prepared {
   const end = shape.endsInExpression ? '' : `\n'${nothing}'`;
   const lastLine = expanded.code.split('\n').length;
   const certain = certainCalls(shape);
-  if (expanded.code.includes(knownPrefix)) certain.isAtOnce = false;
+  if (expanded.code.includes(knownPrefix)) {
+    certain.isAtOnce = false;
+    delete certain.closed;
+  }
   let known: { count: number; code: string } | undefined;
   const prepared: Prepared = {
     source,
@@ -62,7 +64,7 @@ export function prepare(text: string, snippets: Snippets): Prepared {
     firstCall: new FirstCall(),
     withKnown(count) {
       if (known?.count !== count)
-        known = { count, code: front + replaceCalls(expanded.code, certain.calls.slice(0, count)) + end };
+        known = { count, code: front + replaceCalls(expanded.code, certain.closed ? [certain.closed] : certain.calls.slice(0, count)) + end };
       return known.code;
     },
     ownLines: (frames) =>
@@ -78,7 +80,7 @@ export function prepare(text: string, snippets: Snippets): Prepared {
   return prepared;
 }
 
-function replaceCalls(code: string, calls: readonly CertainCall[]): string {
+function replaceCalls(code: string, calls: readonly { start: number; end: number }[]): string {
   let text = '';
   let at = 0;
   for (const [i, { start, end }] of calls.entries()) {

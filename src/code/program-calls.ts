@@ -1,6 +1,6 @@
 import { bindArguments } from './bind-arguments.ts';
-import { givenTo, isSameCall, type CertainCall, type MadeCall } from './made-call.ts';
-import { parallelItems } from './parallel.ts';
+import { givenTo, isSameCall, type CertainCall, type Given, type MadeCall } from './made-call.ts';
+import { parallelItems, type ParallelItem } from './parallel.ts';
 import type { AheadCall, AnswerFields } from './protocol.ts';
 import { resolveFunction, resolveWritten, type Resolved } from './resolve-name.ts';
 import type { Answer, World } from './world.ts';
@@ -84,7 +84,11 @@ export class ProgramCalls {
     const first = certain[0]!;
     if (!(await this.#isReadOnly(await resolveFunction(this.#world, first.pack, first.name)))) return [];
     const { answer, ahead } = await this.orEnded(this.answers(first, certain));
-    const made = [{ ...withoutPlace(first), ...answer }, ...ahead];
+    return this.handOver([{ ...withoutPlace(first), ...answer }, ...ahead]);
+  }
+
+  /** The values of calls that were made, as far as a program can be started with them; the rest waits until it asks. */
+  handOver(made: AheadCall[]): string[] {
     let length = 0;
     const values: string[] = [];
     for (const { value } of made) {
@@ -97,17 +101,18 @@ export class ProgramCalls {
 
   /** Makes the call that a program is expected to begin with before it starts, and those that follow for certain. */
   async makeExpected(call: MadeCall, certain: readonly CertainCall[]): Promise<AheadCall[]> {
-    if (!(await this.#changesNothing(call))) return [];
+    if (isParallel(call)) {
+      const items = parallelItems(givenTo(call));
+      if ('problem' in items || !(await this.#changeNothing(items.calls))) return [];
+      return [{ ...call, ...(await this.orEnded(this.#parallel(items.calls))) }];
+    }
+    if (!(await this.#isReadOnly(await resolveFunction(this.#world, call.pack, call.name)))) return [];
     const { answer, ahead } = await this.orEnded(this.answers(call, certain));
     return [{ ...call, ...answer }, ...ahead];
   }
 
-  async #changesNothing(call: MadeCall): Promise<boolean> {
-    if (!isParallel(call)) return this.#isReadOnly(await resolveFunction(this.#world, call.pack, call.name));
-    const { args, keywords } = givenTo(call);
-    const items = parallelItems(args, keywords);
-    if ('problem' in items) return false;
-    const names = new Set(items.calls.map((item) => ('problem' in item ? undefined : item.name)));
+  async #changeNothing(calls: readonly ParallelItem[]): Promise<boolean> {
+    const names = new Set(calls.map((item) => ('problem' in item ? undefined : item.name)));
     for (const name of names)
       if (name === undefined || !(await this.#isReadOnly(await resolveWritten(this.#world, name)))) return false;
     return true;
@@ -121,10 +126,14 @@ export class ProgramCalls {
     const [made, ...ahead] = this.#made.splice(0);
     if (made && isSameCall(asked, made))
       return { answer: made.error ? { error: made.error } : { value: made.value! }, ahead };
-    const { args, keywords } = givenTo(asked);
-    if (isParallel(asked)) return { answer: await this.#parallel(args, keywords), ahead: [] };
+    const given = givenTo(asked);
+    if (isParallel(asked)) {
+      const items = parallelItems(given);
+      if ('problem' in items) return { answer: { error: { type: 'TypeError', message: items.problem } }, ahead: [] };
+      return { answer: await this.#parallel(items.calls), ahead: [] };
+    }
     let resolved = await resolveFunction(this.#world, asked.pack, asked.name);
-    let last = answerFields(await this.#call(resolved, args, keywords));
+    let last = answerFields(await this.#call(resolved, given));
     const answers: Answers = { answer: last, ahead: [] };
     if (certain.length === 0 || !isSameCall(asked, certain[0]!)) return answers;
     let length = last.value?.length ?? 0;
@@ -135,8 +144,7 @@ export class ProgramCalls {
         resolved = await resolveFunction(this.#world, call.pack, call.name);
         if (!(await this.#isReadOnly(resolved))) break;
       }
-      const given = givenTo(call);
-      last = answerFields(await this.#call(resolved, given.args, given.keywords));
+      last = answerFields(await this.#call(resolved, givenTo(call)));
       length += last.value?.length ?? 0;
       answers.ahead.push({ ...withoutPlace(call), ...last });
       before = call;
@@ -148,7 +156,7 @@ export class ProgramCalls {
     return !('error' in resolved) && (await this.#world.isReadOnly?.(resolved.target)) === true;
   }
 
-  async #call(resolved: Resolved, args: readonly unknown[], keywords: readonly [string, unknown][]): Promise<Answer> {
+  async #call(resolved: Resolved, { args, keywords }: Given): Promise<Answer> {
     if ('error' in resolved) return resolved;
     const bound = bindArguments(resolved.info, args, keywords);
     if ('problem' in bound) return { error: { type: 'TypeError', message: bound.problem } };
@@ -167,10 +175,7 @@ export class ProgramCalls {
   }
 
   /** Many calls at once, answers in order; what fails is an answer too. */
-  async #parallel(args: readonly unknown[], keywords: readonly [string, unknown][]): Promise<AnswerFields> {
-    const items = parallelItems(args, keywords);
-    if ('problem' in items) return { error: { type: 'TypeError', message: items.problem } };
-    const { calls } = items;
+  async #parallel(calls: readonly ParallelItem[]): Promise<AnswerFields> {
     const texts: string[] = Array.from({ length: calls.length });
     const functions = new Map<string, Promise<Resolved>>();
     let next = 0;
@@ -183,7 +188,7 @@ export class ProgramCalls {
         }
         let resolving = functions.get(call.name);
         if (!resolving) functions.set(call.name, (resolving = resolveWritten(this.#world, call.name)));
-        const answer = await this.#call(await resolving, call.args, call.keywords);
+        const answer = await this.#call(await resolving, call);
         texts[i] = 'error' in answer ? jsonText({ error: answer.error.message }) : valueText(answer);
       }
     };

@@ -142,6 +142,10 @@ class RunningProgram implements Lingering {
       return this.#start(prepared, await this.#calls.makeFirst(certain));
     const expected = this.#request.inputs ? undefined : prepared.firstCall.expected(this.#meaning);
     const ahead = expected ? await this.#calls.makeExpected(expected, certain) : [];
+    const { closed } = prepared.certain;
+    // Builtins look like calls too: only the one that was asked for is known to be closed.
+    if (expected && closed && closed.pack === expected.pack && closed.name === expected.name)
+      return this.#start(prepared, this.#calls.handOver(ahead));
     return { ...this.#start(prepared, []), ...(ahead.length > 0 && { ahead }) };
   }
 
