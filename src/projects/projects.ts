@@ -252,5 +252,5 @@ export async function giveToOwnerOf(folder: string, path: string): Promise<void>
 
 function nameProblem(name: string): string | undefined {
   if (name.trim() === '') return 'must not be blank';
-  return /[\u0000-\u001f\u007f]/.test(name) ? 'must not hold control characters' : undefined;
+  return /[\u0000-\u001f\u007f]/.test(name) || !name.isWellFormed() ? 'must not hold control characters' : undefined;
 }

@@ -40,7 +40,7 @@ export async function httpServer(options: ServerOptions): Promise<FastifyInstanc
     const { method } = request;
     const path = pathOf(request.url);
     const known = verbsOf(request.url.split('?')[0]!);
-    if (known.length === 0) return sendError(fail('route.not_found', { method, path }), request, reply, options);
+    if (known.length === 0 || known.includes(method)) return sendError(fail('route.not_found', { method, path }), request, reply, options);
     void reply.header('Allow', known.join(', '));
     return sendError(fail('method.not_allowed', { method, path, known: known.join(', ') }), request, reply, options);
   };

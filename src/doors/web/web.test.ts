@@ -112,6 +112,12 @@ describe('the page', () => {
     assert.match(await response.text(), /<div id="root">/);
   });
 
+  test('says of a part that is not there that it is not there', async () => {
+    const response = await fetch(`${server.url}/app/assets/gone-12345678.js`);
+    assert.equal(response.status, 404);
+    assert.doesNotMatch(response.headers.get('cache-control') ?? '', /immutable/);
+  });
+
   test('never leaves its folder', async () => {
     const { port } = new URL(server.url);
     for (const path of [
