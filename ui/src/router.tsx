@@ -36,6 +36,7 @@ const tree = root.addChildren([
     at('/secrets', () => import('./pages/secrets.tsx'), 'SecretsPage'),
     at('/settings', () => import('./pages/settings/settings-page.tsx'), 'SettingsPage'),
     at('/health', () => import('./pages/health.tsx'), 'HealthPage'),
+    createRoute({ getParentRoute: () => app, path: '$', component: NotFound }),
   ]),
 ]);
 
