@@ -110,8 +110,7 @@ describe('the palette', () => {
     await first.filter({ hasText: '+foo' }).waitFor();
     assert.match(await first.innerText(), /demo · v1/);
     await page.keyboard.press('Enter');
-    await page.getByRole('dialog').getByLabel('text').waitFor();
-    await page.getByRole('dialog').getByLabel('text').focus();
+    await page.getByRole('dialog').locator('input:focus').waitFor();
     await page.keyboard.type('by keys');
     await page.keyboard.press('Enter');
     await page.locator('.tool-card', { hasText: 'only you see this' }).waitFor();

@@ -84,6 +84,20 @@ describe('a sign-in', () => {
     assert.doesNotMatch(page.url(), /code=/);
     await page.close();
   });
+
+  test('with a token of a lower level offers only what it can open', async () => {
+    const { token } = (await world.server.call('token_create', { name: 'looker', scope: 'read' })).value;
+    const page = await world.browser.newPage();
+    await page.goto(`${world.server.url}/app/signin`);
+    await page.getByLabel('Sign-in link, code or token').fill(token);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.locator('.app').waitFor();
+    const names = (await page.locator('.side nav a').allInnerTexts()).map((name) => name.trim());
+    assert.deepEqual(names, ['Home', 'Chat', 'Tools', 'Console', 'Sessions']);
+    await page.goto(`${world.server.url}/app/secrets`);
+    await page.getByText('secret_list needs level admin').waitFor();
+    await page.close();
+  });
 });
 
 describe('two tabs', () => {

@@ -4,12 +4,13 @@ import { Command } from 'cmdk';
 import { Dialog } from 'radix-ui';
 import { useDeferredValue, useState } from 'react';
 import { isHousekeeping } from '../api/own-bundles.ts';
+import { usePresence } from '../api/presence.ts';
 import { oneTool, toolSearch, toolsPaged } from '../api/queries.ts';
 import type { ToolView } from '../api/shapes.ts';
 import { recentTools } from '../form/use-invocation.ts';
 import { Icon } from '../parts/icon.tsx';
 import { relativeTime } from '../parts/when.tsx';
-import { places } from '../shell/sidebar.tsx';
+import { placesFor } from '../shell/sidebar.tsx';
 import { t } from '../texts/index.ts';
 
 const shownAtMost = 30;
@@ -22,6 +23,7 @@ interface PaletteProps {
 
 /** Ranked search over the enabled tools as you type; arrows and Enter are enough. */
 export default function PaletteDialog({ toolsOnly, onPick, onClose }: PaletteProps) {
+  const { who } = usePresence();
   const [text, setText] = useState('');
   const wanted = useDeferredValue(text.trim().replace(/^\+/, ''));
   const found = useInfiniteQuery({ ...toolSearch(wanted, false, shownAtMost), placeholderData: keepPreviousData });
@@ -38,7 +40,7 @@ export default function PaletteDialog({ toolsOnly, onPick, onClose }: PalettePro
         );
   const pages = toolsOnly
     ? []
-    : places
+    : placesFor(who)
         .flatMap((group) => group.items)
         .filter(([, , label]) => t(label).toLowerCase().includes(wanted.toLowerCase()));
   const isWaiting = wanted === '' ? known.isLoading : found.isFetching && !found.data;

@@ -3,6 +3,8 @@ import type { ReactNode } from 'react';
 import { t } from '../texts/index.ts';
 import { Icon } from './icon.tsx';
 
+const fields = ['input', 'select', 'textarea'].map((tag) => `.dialog-body ${tag}:enabled`).join();
+
 interface DialogProps {
   title: string;
   about?: ReactNode;
@@ -12,7 +14,7 @@ interface DialogProps {
   onClose(): void;
 }
 
-/** A dialog that is open as long as it is rendered. Escape and the veil close it; focus returns to where it was. */
+/** A dialog that is open as long as it is rendered. The first field has the focus; Escape and the veil close it; focus returns to where it was. */
 export function Dialog({ title, about, children, foot, isWide, onClose }: DialogProps) {
   return (
     <Radix.Root open onOpenChange={(open) => !open && onClose()}>
@@ -20,6 +22,12 @@ export function Dialog({ title, about, children, foot, isWide, onClose }: Dialog
         <Radix.Overlay className="veil" />
         <Radix.Content
           className={`dialog${isWide ? ' wide' : ''}`}
+          onOpenAutoFocus={(event) => {
+            const field = (event.currentTarget as HTMLElement).querySelector<HTMLElement>(fields);
+            if (!field) return;
+            event.preventDefault();
+            field.focus();
+          }}
           {...(about ? {} : { 'aria-describedby': undefined })}
         >
           <div className="dialog-head">

@@ -5,15 +5,13 @@ import { Empty, Page } from './page.tsx';
 
 export function NotFound() {
   return (
-    <main>
-      <Page title={t('fallback.title')}>
-        <Empty icon="search" title={t('fallback.none')}>
-          <p>
-            <Link to="/">{t('fallback.home')}</Link>
-          </p>
-        </Empty>
-      </Page>
-    </main>
+    <Page title={t('fallback.title')}>
+      <Empty icon="search" title={t('fallback.none')}>
+        <p>
+          <Link to="/">{t('fallback.home')}</Link>
+        </p>
+      </Empty>
+    </Page>
   );
 }
 

@@ -1,15 +1,15 @@
 import { Link } from '@tanstack/react-router';
-import { usePresence } from '../api/presence.ts';
+import { usePresence, type Who } from '../api/presence.ts';
 import { signOut } from '../api/signin.ts';
 import { Icon, type IconName } from '../parts/icon.tsx';
 import { useTheme, type Theme } from '../parts/theme.ts';
 import { chooseLanguage, languages, t, useLanguage, type Language, type TextKey } from '../texts/index.ts';
 import { usePalette } from '../palette/palette-host.tsx';
 
-type Place = readonly [to: string, icon: IconName, label: TextKey];
+type Place = readonly [to: string, icon: IconName, label: TextKey, isForAdmins?: true];
 
-/** Every page, in the order of the navigation; the palette offers the same list. */
-export const places: readonly { title: TextKey; items: readonly Place[] }[] = [
+/** Every page, in the order of the navigation. */
+const places: readonly { title: TextKey; items: readonly Place[] }[] = [
   {
     title: 'nav.work',
     items: [
@@ -23,20 +23,27 @@ export const places: readonly { title: TextKey; items: readonly Place[] }[] = [
     title: 'nav.look',
     items: [
       ['/sessions', 'sessions', 'nav.sessions'],
-      ['/stats', 'stats', 'nav.stats'],
-      ['/health', 'health', 'nav.health'],
+      ['/stats', 'stats', 'nav.stats', true],
+      ['/health', 'health', 'nav.health', true],
     ],
   },
   {
     title: 'nav.care',
     items: [
-      ['/servers', 'servers', 'nav.servers'],
-      ['/secrets', 'secrets', 'nav.secrets'],
-      ['/tokens', 'tokens', 'nav.tokens'],
-      ['/settings', 'settings', 'nav.settings'],
+      ['/servers', 'servers', 'nav.servers', true],
+      ['/secrets', 'secrets', 'nav.secrets', true],
+      ['/tokens', 'tokens', 'nav.tokens', true],
+      ['/settings', 'settings', 'nav.settings', true],
     ],
   },
 ];
+
+/** What someone of this level can open; the palette offers the same list. */
+export function placesFor(who: Who | undefined): typeof places {
+  return places
+    .map(({ title, items }) => ({ title, items: items.filter(([, , , isForAdmins]) => !isForAdmins || who?.level === 'admin') }))
+    .filter(({ items }) => items.length > 0);
+}
 
 /** `onLeave` is called when a page was chosen, so that a drawer can close. */
 export function Sidebar({ onLeave }: { onLeave?: () => void }) {
@@ -55,7 +62,7 @@ export function Sidebar({ onLeave }: { onLeave?: () => void }) {
         <kbd>Ctrl K</kbd>
       </button>
       <nav aria-label={t('shell.menu')}>
-        {places.map(({ title, items }) => (
+        {placesFor(who).map(({ title, items }) => (
           <div className="nav" key={title}>
             <div className="nav-title">{t(title)}</div>
             {items.map(([to, icon, label]) => (

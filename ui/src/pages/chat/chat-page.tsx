@@ -5,6 +5,7 @@ import { own } from '../../api/client.ts';
 import { allProjects, oneSession } from '../../api/queries.ts';
 import type { Session } from '../../api/shapes.ts';
 import { usePalette } from '../../palette/palette-host.tsx';
+import { Icon } from '../../parts/icon.tsx';
 import { Menu } from '../../parts/menu.tsx';
 import { Empty, Note, Skeleton, Trouble, useTitle } from '../../parts/page.tsx';
 import { Prose } from '../../parts/prose.tsx';
@@ -16,7 +17,7 @@ import { Flow } from './chat-flow.tsx';
 import { ChatList } from './chat-list.tsx';
 import { Composer, type ComposerHandle } from './composer.tsx';
 import { useLocalResults } from './local-results.ts';
-import { ProjectPicker } from './project-picker.tsx';
+import { ProjectDialog, ProjectPicker } from './project-picker.tsx';
 import { sendMessage } from './send-message.ts';
 import { isBusy, isOver, type Transcript } from './transcript.ts';
 import { ItemView, LocalCard, Thought } from './transcript-view.tsx';
@@ -30,6 +31,8 @@ export function ChatStartPage() {
   const search = useSearch({ strict: false }) as { project?: string };
   const projects = useQuery(allProjects());
   const picked = projects.data?.projects.find((each) => each.id === search.project) ?? projects.data?.projects[0];
+  const [isMaking, setMaking] = useState(false);
+  const pick = (project: string): void => void navigate({ to: '/chat', search: { project } });
   useTitle(t('nav.chat'));
   return (
     <div className="page full">
@@ -38,13 +41,14 @@ export function ChatStartPage() {
         <div className="chat-main">
           <header className="chat-head">
             <h1 style={{ fontSize: 'var(--size-l)' }}>{t('chat.new')}</h1>
-            {projects.data ? (
+            {projects.data && picked ? (
               <ProjectPicker
                 projects={projects.data.projects}
                 picked={picked}
-                onPick={(project) => void navigate({ to: '/chat', search: { project } })}
+                onPick={pick}
               />
             ) : null}
+            {isMaking ? <ProjectDialog onClose={() => setMaking(false)} onMade={pick} /> : null}
           </header>
           <div className="chat-scroll">
             <div className="chat-flow">
@@ -56,6 +60,12 @@ export function ChatStartPage() {
                   title={picked ? t('chat.emptyTitle', { name: picked.name }) : t('chat.noProjectTitle')}
                 >
                   <p>{picked ? t('chat.emptyAbout') : t('chat.noProjectAbout')}</p>
+                  {picked ? null : (
+                    <button className="button primary" onClick={() => setMaking(true)}>
+                      <Icon name="plus" size={14} />
+                      {t('chat.newProject')}
+                    </button>
+                  )}
                   {picked?.agent === 'embedded' || (picked && !picked.agent) ? (
                     <>
                       <p className="small">{t('chat.embeddedAbout')}</p>
@@ -75,7 +85,7 @@ export function ChatStartPage() {
             draftName={`chat.new.${picked?.id ?? ''}`}
             isBusy={false}
             isDisabled={!picked}
-            placeholder={t('chat.placeholder')}
+            placeholder={picked ? t('chat.placeholder') : t('chat.noProjectTitle')}
             send={async (message, attachments, key) => {
               const sent = await sendMessage({
                 message,

@@ -15,27 +15,25 @@ export function ProjectPicker({
   onPick,
 }: {
   projects: Project[];
-  picked: Project | undefined;
+  picked: Project;
   onPick(projectId: string): void;
 }) {
   const [isMaking, setMaking] = useState(false);
   return (
     <div className="row">
-      {projects.length > 0 ? (
-        <select
-          className="select auto"
-          aria-label={t('chat.project')}
-          value={picked?.id ?? ''}
-          onChange={(event) => onPick(event.target.value)}
-        >
-          {projects.map((project) => (
-            <option key={project.id} value={project.id}>
-              {project.name}
-            </option>
-          ))}
-        </select>
-      ) : null}
-      <button className={`button ${projects.length === 0 ? 'primary' : ''}`} onClick={() => setMaking(true)}>
+      <select
+        className="select auto"
+        aria-label={t('chat.project')}
+        value={picked.id}
+        onChange={(event) => onPick(event.target.value)}
+      >
+        {projects.map((project) => (
+          <option key={project.id} value={project.id}>
+            {project.name}
+          </option>
+        ))}
+      </select>
+      <button className="button" onClick={() => setMaking(true)}>
         <Icon name="plus" size={14} />
         {t('chat.newProject')}
       </button>
@@ -44,7 +42,7 @@ export function ProjectPicker({
   );
 }
 
-function ProjectDialog({ onClose, onMade }: { onClose(): void; onMade(projectId: string): void }) {
+export function ProjectDialog({ onClose, onMade }: { onClose(): void; onMade(projectId: string): void }) {
   const [name, setName] = useState('');
   const [problem, setProblem] = useState<string>();
   const [isBusy, setBusy] = useState(false);
