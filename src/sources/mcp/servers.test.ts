@@ -167,6 +167,17 @@ test('a server that dies in the middle of a call fails that call and comes back'
   assert.equal((await run(servers, 'raw', 'echo', { text: 'back' })).value, 'back');
 });
 
+test('a server whose line never ends is ended, and says so', async () => {
+  const { servers } = await open({ endless: { command: 'sh', args: ['-c', 'yes | tr -d "\\n"'] }, raw: raw() });
+  const error = async (): Promise<string> => (await servers.status())[0]?.error ?? '';
+  for (let i = 0; i < 400 && !(await error()).includes('line of more than'); i++) await sleep(25);
+  assert.equal(
+    await error(),
+    'Connection closed; its last words: error: it wrote a line of more than 67108864 characters and was ended',
+  );
+  assert.equal((await run(servers, 'raw', 'echo', { text: 'fine' })).value, 'fine');
+});
+
 test('a server that ends itself on an unknown first request is spoken to in the older way', async () => {
   const { servers } = await open({ raw: raw('exit-on-probe') });
   await connected(servers);

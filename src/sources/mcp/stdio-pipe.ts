@@ -20,7 +20,9 @@ export class StdioPipe implements Transport {
   readonly #plan: LaunchPlan;
   #child: ChildProcessWithoutNullStreams | undefined;
   #exited: Promise<void> = Promise.resolve();
-  #partial = '';
+  /** The beginning of a line, in pieces: a long one would be copied with each that is added. */
+  #held: string[] = [];
+  #heldLength = 0;
   #murmur = '';
   readonly #outbox = new Outbox((text) => this.#write(text));
   #unasked = { second: 0, count: 0 };
@@ -77,14 +79,25 @@ export class StdioPipe implements Transport {
   }
 
   #read(text: string): void {
-    const lines = (this.#partial === '' ? text : this.#partial + text).split('\n');
-    this.#partial = lines.pop() ?? '';
+    if (this.#heldLength > 0 && !text.includes('\n')) return this.#hold(text);
+    const lines = (this.#heldLength === 0 ? text : this.#held.join('') + text).split('\n');
+    this.#held = [];
+    this.#heldLength = 0;
+    const rest = lines.pop() ?? '';
     for (const line of lines) if (line.length > 1) this.#take(line);
-    if (this.#partial.length > longestLine) {
-      this.onerror?.(new Error(`a message of more than ${longestLine} bytes`));
-      this.#partial = '';
-      void this.close();
-    }
+    if (rest !== '') this.#hold(rest);
+  }
+
+  #hold(piece: string): void {
+    this.#held.push(piece);
+    this.#heldLength += piece.length;
+    if (this.#heldLength <= longestLine) return;
+    this.onnoise?.(`error: it wrote a line of more than ${longestLine} characters and was ended`);
+    // Whoever writes without end would go on while it is asked to stop.
+    this.kill();
+    this.#child?.stdout.destroy();
+    this.#held = [];
+    this.#heldLength = 0;
   }
 
   #take(line: string): void {
@@ -92,7 +105,7 @@ export class StdioPipe implements Transport {
     try {
       message = JSON.parse(line) as JSONRPCMessage;
     } catch {
-      this.onnoise?.(line);
+      this.onnoise?.(line.slice(0, longestNoise));
     }
     const isAnswer = typeof message === 'object' && message !== null && 'id' in message && !('method' in message);
     if (isAnswer) this.#outbox.answered();
