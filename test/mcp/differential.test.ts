@@ -151,6 +151,8 @@ test('a session of the 2025 era is served alike', async () => {
     ping: post({ method: 'ping' }),
     list: post({ method: 'tools/list' }),
     'list with params': post({ method: 'tools/list', params: {} }),
+    'list with null for params': post({ method: 'tools/list', params: null }),
+    'list with a list for params': post({ method: 'tools/list', params: [] }),
     'list with an odd cursor': post({ method: 'tools/list', params: { cursor: 5 } }),
     call: call({ name: 'test_simple_text' }),
     'call with a string id': {

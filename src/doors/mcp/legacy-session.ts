@@ -234,6 +234,7 @@ export const isRequest = (message: Incoming): message is Incoming & { id: Reques
 
 /** Requests that are well formed and frequent; whatever is odd about one is told by the SDK. */
 export function isHot({ method, params }: Incoming): boolean {
+  if (params !== undefined && !isObject(params)) return false;
   const meta = params?.['_meta'];
   if (meta !== undefined && (!isObject(meta) || !isToken(meta['progressToken']))) return false;
   if (method === 'tools/list') return params?.['cursor'] === undefined || typeof params['cursor'] === 'string';
