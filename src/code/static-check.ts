@@ -1,6 +1,6 @@
 import { checkArgumentNames } from './bind-arguments.ts';
 import type { CallSite } from './call-sites.ts';
-import { resolveFunction, resolvePack, unknownPack } from './resolve-name.ts';
+import { resolveFunction, type Resolved } from './resolve-name.ts';
 import type { World } from './world.ts';
 
 /** Something that is certain to fail, found before anything ran. */
@@ -15,19 +15,24 @@ export interface Finding {
  * Only packs that the program names are looked up.
  */
 export async function staticCheck(sites: readonly CallSite[], world: World): Promise<Finding | undefined> {
+  const known = new Map<string, Resolved | undefined>();
   for (const site of sites) {
-    const finding = await checkSite(site, world);
+    const written = `${site.pack ?? ''}.${site.name}`;
+    if (!known.has(written)) known.set(written, await resolveSite(site, world));
+    const finding = checkSite(site, known.get(written));
     if (finding) return { ...finding, line: site.line };
   }
   return undefined;
 }
 
-async function checkSite(site: CallSite, world: World): Promise<{ type: string; message: string } | undefined> {
-  const { pack, name } = site;
+/** Undefined for what is none of ours. */
+async function resolveSite({ pack, name }: CallSite, world: World): Promise<Resolved | undefined> {
   if (pack === undefined && !(await isCallable(world, name))) return undefined;
-  if (pack !== undefined && !(await resolvePack(world, pack)))
-    return { type: 'NameError', message: await unknownPack(world, pack) };
-  const resolved = await resolveFunction(world, pack, name);
+  return resolveFunction(world, pack, name);
+}
+
+function checkSite(site: CallSite, resolved: Resolved | undefined): { type: string; message: string } | undefined {
+  if (!resolved) return undefined;
   if ('error' in resolved) return resolved.error;
   const problem = checkArgumentNames(resolved.info, site.positional, site.keywords, site.isPartial);
   return problem === undefined ? undefined : { type: 'TypeError', message: problem };

@@ -1,4 +1,3 @@
-import { hash } from 'node:crypto';
 import { performance } from 'node:perf_hooks';
 import { demandLevel } from '../auth/index.ts';
 import type { Catalog, ToolSummary } from '../catalog/index.ts';
@@ -7,6 +6,7 @@ import {
   asFailure,
   callName,
   compileSchema,
+  digestLater,
   fail,
   Failure,
   isDispatchCode,
@@ -53,17 +53,18 @@ export function callGate({ catalog, views, observe, settings, keepLarge, redact 
   catalog.onChange(() => listeners.forEach((listener) => listener()));
 
   const find = async (actor: Actor, ref: ToolRef): Promise<Seen> => {
-    const seen = kept(ref) ?? (await look(ref));
+    const seen = await look(ref);
     if (!seen || !isInReach(actor, seen.bundle, seen.view.name))
       throw fail('tool.not_found', { ref: typeof ref === 'string' ? ref : `${ref.slug} version ${ref.version}` });
     return seen;
   };
 
   /** What needs no waiting: nearly every tool that is called is in memory, and its newest version is switched on. */
-  const kept = (ref: ToolRef): Seen | undefined => {
+  const kept = (actor: Actor, ref: ToolRef): Seen | undefined => {
     const [summary] = versions(ref);
     const seen = summary && views.seeKept(summary);
-    return seen && (isOn(seen) || typeof ref !== 'string') ? seen : undefined;
+    if (!seen || (!isOn(seen) && typeof ref === 'string')) return undefined;
+    return isInReach(actor, seen.bundle, seen.view.name) ? seen : undefined;
   };
 
   const versions = (ref: ToolRef): readonly ToolSummary[] => {
@@ -84,7 +85,7 @@ export function callGate({ catalog, views, observe, settings, keepLarge, redact 
   };
 
   const call: Gate['call'] = async (actor, ref, args, options = {}) => {
-    return pass(actor, await find(actor, ref), args, options);
+    return await pass(actor, kept(actor, ref) ?? (await find(actor, ref)), args, options);
   };
 
   /** Everything that a call must pass, whatever tool it is for. */
@@ -207,7 +208,7 @@ export function callGate({ catalog, views, observe, settings, keepLarge, redact 
           isDispatched,
           argsBytes: Buffer.byteLength(argsText),
           resultBytes,
-          argsDigest: hash('sha256', argsText),
+          argsDigest: digestLater(argsText),
         });
         return tool.level === 'read' ? undefined : written;
       },
@@ -222,7 +223,7 @@ export function callGate({ catalog, views, observe, settings, keepLarge, redact 
       return pass(actor, { view: tool, bundle, source, isOwn: true }, args, options);
     },
     isOwn: (tool) => catalog.offer(tool.bundleID)?.offer.isOwn ?? false,
-    resolve: async (actor, ref) => (await find(actor, ref)).view,
+    resolve: async (actor, ref) => (kept(actor, ref) ?? (await find(actor, ref))).view,
     async list(actor, filter = {}) {
       const found: ToolView[] = [];
       let name: string | undefined;

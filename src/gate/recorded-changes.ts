@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import type { Observer } from '../observe/index.ts';
-import { asFailure, isoNow, isTooDeep, newId, type Actor, type CallRecord } from '../schema/index.ts';
+import { asFailure, digestLater, isoNow, isTooDeep, newId, type Actor, type CallRecord } from '../schema/index.ts';
 import type { CatalogGate, ToolKey } from './catalog-gate.ts';
 import type { Exchange } from './exchange.ts';
 
@@ -75,7 +75,7 @@ async function recorded<T>(
         isDispatched: false,
         argsBytes: Buffer.byteLength(text),
         resultBytes: 0,
-        argsDigest: hash('sha256', text),
+        argsDigest: digestLater(text),
       },
       isBehind,
     );

@@ -146,7 +146,7 @@ export function entryOf(record: CallRecord, calls = 1, durationMs = record.durat
     record.outcome,
     Math.round(durationMs * 1000) / 1000,
     record.resultBytes,
-    record.argsDigest,
+    record.argsDigest(),
     calls,
   ];
 }

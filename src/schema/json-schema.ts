@@ -32,7 +32,7 @@ export interface CompileOptions {
 }
 
 const maxKept = 256;
-/** Compiled schemas; those that were asked for last stand last. */
+/** Compiled schemas; once there are many, those that were asked for last stand last. */
 const kept = new Map<string, CompiledSchema>();
 /** What a schema object is kept under, and with which options: most are asked for in one way only. */
 const keys = new WeakMap<object, { key: string; options: string }>();
@@ -43,7 +43,10 @@ const keys = new WeakMap<object, { key: string; options: string }>();
  */
 export function compileSchema(schema: unknown, options: CompileOptions = {}): CompiledSchema {
   const key = keyOf(schema, options);
-  const compiled = kept.get(key) ?? new LazySchema(schema, options);
+  const known = kept.get(key);
+  // As long as there is room for as many again, nobody need know who was asked for last.
+  if (known && kept.size <= maxKept / 2) return known;
+  const compiled = known ?? new LazySchema(schema, options);
   kept.delete(key);
   kept.set(key, compiled);
   if (kept.size > maxKept) kept.delete(kept.keys().next().value!);
