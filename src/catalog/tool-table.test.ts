@@ -92,6 +92,30 @@ test('each take of a file is told from the one before, even when the file looks 
   assert.notDeepEqual(records.stampOf(path), first);
 });
 
+test('tools stand in order however many come between two looks, and whatever leaves meanwhile', () => {
+  const steps = fc.array(fc.oneof(fc.integer({ min: 1, max: 700 }), fc.constantFrom('look', 'leave')), { maxLength: 8 });
+  fc.assert(
+    fc.property(steps, fc.infiniteStream(fc.nat(50)), (order, names) => {
+      const records = new StoredRecords();
+      const expected: ToolSummary[] = [];
+      for (const step of order) {
+        if (step === 'look') assert.deepEqual([...records.ordered.after()], expected.toSorted(compareSummaries));
+        else if (step === 'leave' && expected.length > 0) records.forget(expected.pop()!.file!.path);
+        for (let left = Number(step) || 0; left > 0; left--) {
+          const about = { id: newUuid(), slug: `s${expected.length}`, version: 'v1', bundleID: bundles[0]!, type: 'http' as const, isEnabled: true };
+          const file = { path: toolPath(about.bundleID, about.slug, about.version), mtimeMs: 1, size: 1 };
+          const tool: ToolSummary = { ...about, name: `n${names.next().value}`, createdAt: times[0]!, modifiedAt: times[0]!, file };
+          records.takeSummary(tool);
+          expected.push(tool);
+        }
+        assert.equal(records.ordered.size, expected.length);
+      }
+      assert.deepEqual([...records.ordered.after()], expected.toSorted(compareSummaries));
+    }),
+    { numRuns: 40 },
+  );
+});
+
 function agree(records: StoredRecords, expected: ToolSummary[]): void {
   const sorted = expected.toSorted(compareSummaries);
   const listed = [...records.ordered.after()];

@@ -2,7 +2,7 @@ import type { Tool } from '../schema/index.ts';
 import { HashSlots, hashOfText } from './hash-slots.ts';
 import { readableName } from './stored-files.ts';
 import type { KnownStamp } from './stored-records.ts';
-import type { ToolSummary } from './tool-summary.ts';
+import type { OrderKey, ToolSummary } from './tool-summary.ts';
 
 type Packed = [string, string, string, string, Tool['type'], 0 | 1, string, string | 0, ...string[]];
 
@@ -167,9 +167,7 @@ export class ToolTable {
   read(number: number): ToolSummary {
     const kept = this.#kept.get(number);
     if (kept) return kept;
-    const start = this.#columns.starts[number] as number;
-    const text = this.#texts.toString('utf8', start, start + (this.#columns.lengths[number] as number));
-    const [id, slug, version, name, type, isOn, createdAt, modifiedAt, ...tags] = JSON.parse(text) as Packed;
+    const [id, slug, version, name, type, isOn, createdAt, modifiedAt, ...tags] = this.#packed(number);
     const bundleID = this.#bundleIds[this.#columns.bundles[number] as number] as string;
     return {
       id,
@@ -188,6 +186,19 @@ export class ToolTable {
         size: this.#columns.sizes[number] as number,
       },
     };
+  }
+
+  /** Only what the order depends on: to find a place in it, many are looked at. */
+  key(number: number): OrderKey {
+    const kept = this.#kept.get(number);
+    if (kept) return kept;
+    const [id, , , name, , , createdAt] = this.#packed(number);
+    return { id, name, createdAt };
+  }
+
+  #packed(number: number): Packed {
+    const start = this.#columns.starts[number] as number;
+    return JSON.parse(this.#texts.toString('utf8', start, start + (this.#columns.lengths[number] as number))) as Packed;
   }
 
   byPath(path: string): number | undefined {
