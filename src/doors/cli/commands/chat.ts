@@ -38,6 +38,7 @@ class Chat {
   readonly #live: LiveText;
   #target: Record<string, string>;
   #turn: AbortController | undefined;
+  #wantsAsking = true;
 
   constructor(cli: Cli, target: Record<string, string>, first: { agent?: string; model?: string }) {
     this.#cli = cli;
@@ -67,13 +68,21 @@ class Chat {
     }
   }
 
+  /** A session that runs already keeps to what it was started with: it is then talked to as it is. */
+  async #speak(wish: Record<string, unknown>): Promise<Sent> {
+    if (this.#wantsAsking) {
+      try {
+        return await this.#cli.call<Sent>('session_message', { ...wish, permissions: 'ask' });
+      } catch (error) {
+        if ((error as { code?: unknown }).code !== 'session.state') throw error;
+        this.#wantsAsking = false;
+      }
+    }
+    return this.#cli.call<Sent>('session_message', wish);
+  }
+
   async #send(message: string): Promise<void> {
-    const sent = await this.#cli.call<Sent>('session_message', {
-      ...this.#target,
-      ...this.#first,
-      message,
-      permissions: 'ask',
-    });
+    const sent = await this.#speak({ ...this.#target, ...this.#first, message });
     this.#target = { session_id: sent.session_id };
     this.#turn = new AbortController();
     try {
