@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startTestServer, type TestServer } from '../test/support/running-server.ts';
+import { builtServer } from './built-server.ts';
 import { Line, requestBytes } from './load.ts';
 import { interleave, type Row } from './measure.ts';
 
@@ -19,9 +20,8 @@ const total = 320;
 
 export async function bench(): Promise<Row[]> {
   const scratch = await mkdtemp(join(tmpdir(), 'oub-writes-'));
-  const servers = await Promise.all(
-    Array.from({ length: processes }, () => startTestServer({ home: join(scratch, 'home'), args: ['--log', 'warn'] })),
-  );
+  const options = { home: join(scratch, 'home'), args: ['--log', 'warn'], program: builtServer() };
+  const servers = await Promise.all(Array.from({ length: processes }, () => startTestServer(options)));
   const rows: Row[] = [];
   try {
     const bundleID = randomUUIDv7();

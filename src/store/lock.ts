@@ -4,6 +4,8 @@ import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promi
 
 const turnsForMs = 1;
 const shortestNapMs = 0.05;
+/** Whoever holds the lock for a moment waits for the disk meanwhile: to look sooner is in vain. */
+const lockNapMs = 0.2;
 const longestNapMs = 1;
 
 /**
@@ -36,7 +38,7 @@ export class ProcessLock {
 
   /** The same for a thread that nobody needs meanwhile: it waits without a turn of its event loop. */
   holdBlocking<T>(work: () => T): T {
-    whileBusy(() => this.#take.run());
+    whileBusy(() => this.#take.run(), lockNapMs);
     try {
       return work();
     } finally {
@@ -78,8 +80,8 @@ export class ProcessLock {
 }
 
 /** Tries until no other connection holds the file, in short naps that block the thread; fails as `attempt` does otherwise. */
-export function whileBusy<T>(attempt: () => T): T {
-  for (let napMs = shortestNapMs; ; napMs = Math.min(napMs * 1.5, longestNapMs))
+export function whileBusy<T>(attempt: () => T, firstNapMs = shortestNapMs): T {
+  for (let napMs = firstNapMs; ; napMs = Math.min(napMs * 1.5, longestNapMs))
     try {
       return attempt();
     } catch (error) {

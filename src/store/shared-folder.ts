@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
+import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import type { Created, NewFile, SharedPlace } from './file-messages.ts';
 import { ProcessLock, whileBusy } from './lock.ts';
 import {
@@ -119,20 +119,8 @@ export class SharedFolder {
   }
 
   #tellAndPlace(ready: readonly Drafted[], since: number, mayKeep: boolean): Told {
-    const { first, last } = this.#get<{ first: number | null; last: number | null }>(
-      'SELECT (SELECT min(seq) FROM catalog_changes) AS first, (SELECT max(seq) FROM catalog_changes) AS last',
-    );
-    const others = this.#all<Row>(
-      'SELECT name, owner FROM catalog_changes WHERE seq > ? AND writer IS NOT ?',
-      since,
-      this.#place.writer,
-    );
-    const owners = new Map(ready.map(({ file }) => [file.name, file.owner]));
-    // Rows are numbered without a gap: where one is missing, older ones were dropped before we saw them.
-    const isBroken = (first ?? 0) > since + 1;
-    const isStale = isBroken || others.some(({ name, owner }) => name === null || (owners.get(name) ?? owner) !== owner);
-    if (isStale) return { upTo: last ?? 0, hasOthers: true };
-    const upTo = ready.length > 0 ? this.#tell(ready) : (last ?? 0);
+    const told = this.#tell(ready, since);
+    if (told.isStale) return { upTo: told.upTo, hasOthers: true };
     const target = ({ file }: Drafted): string => join(this.#place.folder, file.path);
     // Only what will be placed is kept: after a power cut the last one kept of a path is put back.
     const free = ready.filter((each) => !existsSync(target(each)));
@@ -140,31 +128,35 @@ export class SharedFolder {
     if (!isKept) for (const { draft } of free) syncDraft(draft);
     const placed = new Map<NewFile, Placed | Refusal>(ready.map(({ file }) => [file, false]));
     for (const each of free) placed.set(each.file, placeDraft(each.draft, target(each)));
-    return { upTo, hasOthers: others.length > 0, placed, isKept };
+    return { upTo: told.upTo, hasOthers: told.hasOthers, placed, isKept };
   }
 
-  /** Answers the number of the last row. */
-  #tell(ready: readonly Drafted[]): number {
+  /** Tells of all files in one transaction, unless what others told stands against them. */
+  #tell(ready: readonly Drafted[], since: number): { isStale: boolean; hasOthers: boolean; upTo: number } {
     whileBusy(() => this.#statement('BEGIN IMMEDIATE').run());
     try {
-      let last = 0;
+      const { first, last } = this.#statement(
+        'SELECT (SELECT min(seq) FROM catalog_changes) AS first, (SELECT max(seq) FROM catalog_changes) AS last',
+      ).get() as { first: number | null; last: number | null };
+      const others = this.#statement('SELECT name, owner FROM catalog_changes WHERE seq > ? AND writer IS NOT ?').all(
+        since,
+        this.#place.writer,
+      ) as unknown as Row[];
+      const owners = new Map(ready.map(({ file }) => [file.name, file.owner]));
+      // Rows are numbered without a gap: where one is missing, older ones were dropped before we saw them.
+      const isBroken = (first ?? 0) > since + 1;
+      const isStale = isBroken || others.some(({ name, owner }) => name === null || (owners.get(name) ?? owner) !== owner);
+      const told = isStale ? [] : ready;
       const insert = this.#statement('INSERT INTO catalog_changes (path, name, owner, writer) VALUES (?, ?, ?, ?)');
-      for (const { file } of ready)
-        last = Number(insert.run(file.path, file.name, file.owner, this.#place.writer).lastInsertRowid);
+      let upTo = last ?? 0;
+      for (const { file } of told)
+        upTo = Number(insert.run(file.path, file.name, file.owner, this.#place.writer).lastInsertRowid);
       this.#statement('COMMIT').run();
-      return last;
+      return { isStale, hasOthers: others.length > 0, upTo };
     } catch (error) {
       if (this.#db.isTransaction) this.#db.exec('ROLLBACK');
       throw error;
     }
-  }
-
-  #get<T>(sql: string): T {
-    return whileBusy(() => this.#statement(sql).get()) as T;
-  }
-
-  #all<T>(sql: string, ...params: SQLInputValue[]): T[] {
-    return whileBusy(() => this.#statement(sql).all(...params)) as T[];
   }
 
   #statement(sql: string): StatementSync {
