@@ -124,15 +124,29 @@ describe('names as long as they may be', () => {
     await world.server.ask('PUT', `/tools/bundles/${bundleId(9)}`, { slug: long, ...named });
     const body = { ...named, tags: [long], type: 'script', argSchema: tall, scriptImpl: { code: '1' } };
     assert.equal((await world.server.ask('PUT', path(bundleId(9), long, long), body)).status, 201);
-    await world.server.call('secret_set', { name: 'W'.repeat(64), value: 'not-a-real-one', hosts: [`${'w'.repeat(60)}.example.org`] });
+    await world.server.call('secret_set', {
+      name: 'W'.repeat(64),
+      value: 'not-a-real-one',
+      hosts: [`${'w'.repeat(60)}.example.org`],
+    });
     await world.server.call('project_create', { name: 'w'.repeat(128) });
     const narrow = await world.open('/', { width: 390 });
     const at = `/tools/${bundleId(9)}`;
-    for (const place of ['/tools', at, `${at}/${long}/${long}`, `${at}/${long}/${long}/edit`, '/secrets', '/sessions', '/chat']) {
+    for (const place of [
+      '/tools',
+      at,
+      `${at}/${long}/${long}`,
+      `${at}/${long}/${long}/edit`,
+      '/secrets',
+      '/sessions',
+      '/chat',
+    ]) {
       await narrow.goto(`${world.server.url}/app${place}`);
       await narrow.locator('h1').first().waitFor();
       await narrow.locator('body', { hasText: /w{30}/i }).waitFor();
-      const wider = await narrow.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth');
+      const wider = await narrow.evaluate(
+        'document.documentElement.scrollWidth - document.documentElement.clientWidth',
+      );
       assert.equal(wider, 0, `${place} scrolls sideways`);
     }
     await narrow.goto(`${world.server.url}/app/no/such/page`);

@@ -41,7 +41,10 @@ const places: readonly { title: TextKey; items: readonly Place[] }[] = [
 /** What someone of this level can open; the palette offers the same list. */
 export function placesFor(who: Who | undefined): typeof places {
   return places
-    .map(({ title, items }) => ({ title, items: items.filter(([, , , isForAdmins]) => !isForAdmins || who?.level === 'admin') }))
+    .map(({ title, items }) => ({
+      title,
+      items: items.filter(([, , , isForAdmins]) => !isForAdmins || who?.level === 'admin'),
+    }))
     .filter(({ items }) => items.length > 0);
 }
 

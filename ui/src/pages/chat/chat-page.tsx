@@ -42,11 +42,7 @@ export function ChatStartPage() {
           <header className="chat-head">
             <h1 style={{ fontSize: 'var(--size-l)' }}>{t('chat.new')}</h1>
             {projects.data && picked ? (
-              <ProjectPicker
-                projects={projects.data.projects}
-                picked={picked}
-                onPick={pick}
-              />
+              <ProjectPicker projects={projects.data.projects} picked={picked} onPick={pick} />
             ) : null}
             {isMaking ? <ProjectDialog onClose={() => setMaking(false)} onMade={pick} /> : null}
           </header>
