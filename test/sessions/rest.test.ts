@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
+import { readdir, readFile } from 'node:fs/promises';
 import { request } from 'node:http';
+import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { testServer, type TestServer } from '../kit/server.ts';
+import { until } from '../kit/until.ts';
 import { openStream } from './sse.ts';
 
 let server: TestServer;
@@ -141,6 +144,20 @@ describe('files of a workspace over REST', () => {
     assert.equal((await send('GET', '/?archive=zip')).status, 400);
     assert.equal((await send('GET', '/big/one?archive=tar')).status, 404);
     assert.equal((await send('DELETE', '/big')).status, 204);
+  });
+
+  test('that are cut off while they come leave nothing, and no error in the log', async () => {
+    const url = new URL(files('/half'));
+    const half = request({ host: url.hostname, port: url.port, path: url.pathname, method: 'PUT', headers: { authorization: `Bearer ${writer}`, 'content-length': 1000 } });
+    half.on('error', () => {});
+    half.write('abc');
+    const folder = join(server.home, 'projects', project.id, 'workspaces', project.default_workspace_id);
+    await until(async () => (await readdir(folder)).some((name) => name.endsWith('.tmp')));
+    half.destroy();
+    await until(async () => !(await readdir(folder)).some((name) => name.endsWith('.tmp')));
+    assert.equal((await send('GET', '/half')).status, 404);
+    const log = await readFile(join(server.home, 'logs', 'server.log'), 'utf8').catch(() => '');
+    assert.doesNotMatch(log, /abortIncoming/);
   });
 
   test('are seen by commands inside, and links that these make lead nowhere', async () => {

@@ -113,6 +113,8 @@ const mostThrownAway = 64 * 2 ** 20;
 const quietMs = 500;
 
 function fromFastify(error: FastifyError, request: FastifyRequest): Failure {
+  // Whoever sent it left in the middle: no fault of ours, and nobody is there to read the answer.
+  if (request.raw.errored && error.code === 'ECONNRESET') return fail('request.timeout');
   switch (error.code) {
     case 'FST_ERR_CTP_BODY_TOO_LARGE':
       return fail('body.too_large', { limit: request.routeOptions.bodyLimit ?? 0 });
