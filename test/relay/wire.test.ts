@@ -109,7 +109,9 @@ describe("lines on a session's socket", () => {
 
   it('bears a thousand connections and clients that never read', async () => {
     const crowd: RawRelay[] = [];
-    for (let i = 0; i < 200; i++) crowd.push(await rawRelay(path));
+    for (let i = 0; i < 256; i++) crowd.push(await rawRelay(path));
+    const refusal = await crowd.at(-1)!.next((message) => message.id === null);
+    assert.deepEqual([refusal.error.code, refusal.error.data.code], [-32000, 'rate.limited']);
     for (const each of crowd) each.close();
     for (let i = 0; i < 800; i++) (await rawRelay(path)).close();
     const deaf = await rawRelay(path);

@@ -1,5 +1,5 @@
 import { unlink } from 'node:fs/promises';
-import { createServer } from 'node:net';
+import { createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { callerToolsConfig, fail, relaySocketName, sessionOver, type CallerToolsConfig } from '../../schema/index.ts';
 import { RpcFailure, serveConnection, type Connection } from './connection.ts';
@@ -27,6 +27,14 @@ interface Identity {
 
 const maxConnections = 256;
 
+/** Says why, and does not wait for one that never reads. */
+function refuse(socket: Socket): void {
+  const { rpc } = new RpcFailure(-32000, `this session has ${maxConnections} connections already`, 'rate.limited');
+  socket.on('error', () => {});
+  socket.end(`${JSON.stringify({ jsonrpc: '2.0', id: null, error: rpc })}\n`);
+  setTimeout(() => socket.destroy(), 1000).unref();
+}
+
 /** Listens in the folder of every sandbox. */
 export function socketDoor(deps: SocketDoorDeps): { open(identity: Identity): Promise<{ close(): Promise<void> }> } {
   return { open: (identity) => listen(deps, identity) };
@@ -51,7 +59,7 @@ async function listen(deps: SocketDoorDeps, identity: Identity): Promise<{ close
   };
 
   const server = createServer((socket) => {
-    if (connections.size >= maxConnections) return void socket.destroy();
+    if (connections.size >= maxConnections) return refuse(socket);
     const connection = serveConnection(socket, calls, run);
     connections.set(socket, connection);
     socket.on('close', () => connections.delete(socket));
