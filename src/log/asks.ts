@@ -44,7 +44,7 @@ export interface Asks {
   askPermission(question: Question & { options: PermissionOption[] }): Promise<Ask>;
   /** The same inside a transaction that stores more. */
   askPermissionIn(tx: LogTransaction, question: Question & { options: PermissionOption[] }): Ask;
-  /** All permission requests of a session under their keys, open or not: for whoever goes on after a restart. */
+  /** All permission requests of a session under their keys, open or not, oldest first: for whoever goes on after a restart. */
   permissions(sessionId: string): Promise<{ id: string; key: string }[]>;
   /** Resolves with the outcome, whoever causes it, also after a restart; an abort closes the ask as an error. */
   wait(sessionId: string, askId: string, signal?: AbortSignal): Promise<AskOutcome>;

@@ -1,6 +1,6 @@
 import type { AgentEvent, Attachment } from '../agents/index.ts';
 import type { LogTransaction } from '../log/index.ts';
-import { asFailure, fail, type EventBody, type SessionStatus } from '../schema/index.ts';
+import { asFailure, fail, newId, type EventBody, type SessionStatus } from '../schema/index.ts';
 import type { MessageRow, SessionRow } from '../store/index.ts';
 import { placeAttachments } from './attachments.ts';
 import { clip } from './clip.ts';
@@ -219,7 +219,8 @@ export class Runner {
       tool: clipped.tool,
       options: clipped.options,
       timeoutMs: permissionTimeoutMs,
-      key: `${this.#permissionPrefix}${clipped.key}`,
+      // Agents may use a number again once it was answered: an old answer must not fit a new question.
+      key: `${this.#permissionPrefix}${newId('ask')}:${clipped.key}`,
     });
     asked.push({ id, key: clipped.key });
     return eventIndex;
@@ -299,11 +300,13 @@ export class Runner {
 
   async #recallPermissions(): Promise<void> {
     const prefix = this.#permissionPrefix;
+    const newest = new Map<string, string>();
     for (const { id, key } of await this.#ports.asks.permissions(this.sessionId))
-      if (key.startsWith(prefix)) void this.#awaitPermission(id, key.slice(prefix.length));
+      if (key.startsWith(prefix)) newest.set(key.slice(prefix.length).replace(/^ask_\w+:/, ''), id);
+    for (const [key, id] of newest) void this.#awaitPermission(id, key);
   }
 
-  // Agents number their requests from one again in every process: an old answer must not fit a new question.
+  // Agents number their requests from one again in every process.
   get #permissionPrefix(): string {
     return `permission:${this.conversation.box.id}:`;
   }

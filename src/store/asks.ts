@@ -52,7 +52,7 @@ const steps = [
 export interface AskTables {
   get(sessionId: string, id: string): Promise<AskRow | undefined>;
   open(sessionId: string): Promise<AskRow[]>;
-  /** Permission requests that have a key. */
+  /** Permission requests that have a key, in the order they were made. */
   permissions(sessionId: string): Promise<{ id: string; key: string }[]>;
   wasSeen(sessionId: string): Promise<boolean>;
   /** The rest only inside a Writer. */
@@ -81,7 +81,7 @@ export async function openAsks(db: Database): Promise<AskTables> {
     },
     async permissions(sessionId) {
       return db.all<{ id: string; key: string }>(
-        "SELECT id, ask_key AS key FROM asks WHERE session_id = ? AND kind = 'permission' AND ask_key IS NOT NULL",
+        "SELECT id, ask_key AS key FROM asks WHERE session_id = ? AND kind = 'permission' AND ask_key IS NOT NULL ORDER BY event_index",
         sessionId,
       );
     },

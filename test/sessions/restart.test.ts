@@ -140,12 +140,19 @@ describe('after a restart of the server', () => {
   });
 
   test('an open permission request can still be answered, and reaches the agent', async () => {
-    const id = await spawn('ask', { permissions: 'ask' });
-    const request = await room.until(id, (event) => event.type === 'permission_request');
+    const id = await spawn('ask p1', { permissions: 'ask' });
+    const asked = (turn: number) => room.until(id, (event) => event.type === 'permission_request' && event.turn === turn);
+    const before = await asked(1);
+    assert.ok(before.type === 'permission_request');
+    await room.sessions.answer(owner, id, before.request_id, 'yes');
+    await room.until(id, completion(1));
+    // The same number again: the answer of before must not reach it.
+    await room.sessions.message(owner, { session_id: id, message: 'ask p1' });
+    const request = await asked(2);
     room = await room.again('crash');
     assert.ok(request.type === 'permission_request');
     await room.sessions.answer(owner, id, request.request_id, 'no');
-    const done = await room.until(id, completion(1));
+    const done = await room.until(id, completion(2));
     assert.match(done.type === 'completion' ? done.text : '', /"optionId":"no"/);
   });
 

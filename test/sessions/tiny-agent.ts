@@ -61,7 +61,7 @@ async function turn(blocks: { type: string; text?: string; uri?: string }[]): Pr
       say(blocks.slice(1).map((block) => block.uri ?? block.text).join(','));
       return 'end_turn';
     case 'ask': {
-      const key = `ask-${++askId}`;
+      const key = rest[0] ?? `ask-${++askId}`;
       const answer = new Promise<any>((resolve) => waiting.set(key, resolve));
       out({
         id: key, method: 'session/request_permission',

@@ -135,6 +135,23 @@ describe('a session', () => {
     await room.sessions.end(owner, session_id);
   });
 
+  test('asks again when an agent uses the number of an answered request again', async () => {
+    const { session_id } = await spawn('ask p1', { permissions: 'ask' });
+    const asked = async (turn: number): Promise<string> => {
+      const event = await room.until(session_id, (each) => each.type === 'permission_request' && each.turn === turn);
+      return event.type === 'permission_request' ? event.request_id : '';
+    };
+    const first = await asked(1);
+    await room.sessions.answer(owner, session_id, first, 'yes');
+    await room.until(session_id, completion(1));
+    await room.sessions.message(owner, { session_id, message: 'ask p1' });
+    const second = await asked(2);
+    assert.notEqual(second, first);
+    await room.sessions.answer(owner, session_id, second, 'no');
+    assert.match(await textOf(session_id, 2), /"optionId":"no"/);
+    await room.sessions.end(owner, session_id);
+  });
+
   test('allows or refuses by itself when the policy says so', async () => {
     const allowed = await spawn('ask', { permissions: 'auto' });
     assert.match(await textOf(allowed.session_id, 1), /"optionId":"yes"/);
