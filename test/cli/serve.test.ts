@@ -159,6 +159,9 @@ test('a backup of a running server restores to a home that serves the same', asy
   await server.stop();
 
   const home = join(scratch, 'restored');
+  const missing = await oubliette(['restore', join(scratch, 'nowhere.tar.gz'), '--home', home]);
+  assert.equal(missing.code, 2);
+  assert.match(missing.err, /nowhere\.tar\.gz cannot be read \(ENOENT\)/);
   assert.equal((await oubliette(['restore', file, '--home', home])).code, 0);
   const again = await startTestServer({ home });
   const bundles = await again.fetch('/tools/bundles?pageSize=256', { token });

@@ -1,6 +1,7 @@
+import { access, constants } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { define, type Setting } from '../define.ts';
-import { CommandFailure } from '../failure.ts';
+import { BadUsage, CommandFailure } from '../failure.ts';
 import { runningServer } from '../find-server.ts';
 
 export function addBackup(setting: Setting): void {
@@ -33,6 +34,9 @@ export function addBackup(setting: Setting): void {
       if (server)
         throw new CommandFailure('server.running', `A server (pid ${server.pid}) runs on ${cli.home}. Stop it first.`);
       if (!programs.restore) throw new CommandFailure('not_supported', 'restore is not part of this build.');
+      await access(file, constants.R_OK).catch((error: NodeJS.ErrnoException) => {
+        throw new BadUsage(`${file} cannot be read (${error.code})`);
+      });
       const done = await programs.restore(resolve(file), cli.home);
       cli.print(
         done,
