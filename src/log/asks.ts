@@ -55,6 +55,8 @@ export interface Asks {
   declared(sessionId: string, owner: string): Promise<void>;
   /** Takes over a session's open asks after a restart: their owners have the grace period to come back. */
   adopt(sessionId: string): Promise<void>;
+  /** Closes the permission requests of a session whose turn is over, inside the transaction that says so. */
+  closePermissions(tx: LogTransaction, sessionId: string): void;
   /** Closes all open asks of a session inside the transaction that ends it. */
   closeAll(tx: LogTransaction, sessionId: string): void;
   remove(tx: LogTransaction, sessionId: string): void;
@@ -128,7 +130,7 @@ export function asks({ log, tables, presence, reconnectGraceMs }: AsksOptions): 
       const row = known.get(askId) ?? (await tables.get(sessionId, askId));
       const isTheirs = row?.session_id === sessionId && (by.isAdmin || row.owner === by.principal);
       if (!row || !isTheirs || (row.kind === 'permission') !== (outcome.outcome === 'choice')) throw fail('ask.not_found', { ref: askId });
-      if (outcome.outcome === 'choice') checkChoice(row, outcome.choice);
+      if (outcome.outcome === 'choice' && row.state === 'open') checkChoice(row, outcome.choice);
       if (!(await finish(sessionId, askId, outcome))) throw fail('ask.closed', { ref: askId });
     },
     async open(sessionId) {
@@ -152,6 +154,10 @@ export function asks({ log, tables, presence, reconnectGraceMs }: AsksOptions): 
         watchDeadline(row);
         if (row.on_disconnect === 'fail') await checkPresence(asAsk(row));
       }
+    },
+    closePermissions(tx, sessionId) {
+      for (const row of tables.openNow(sessionId))
+        if (row.kind === 'permission') close(tx, sessionId, row.id, { outcome: 'disconnected' });
     },
     closeAll(tx, sessionId) {
       for (const row of tables.openNow(sessionId)) close(tx, sessionId, row.id, { outcome: 'disconnected' });

@@ -44,6 +44,8 @@ export class Runner {
   #work: Promise<unknown> = Promise.resolve();
   #reading: Promise<void> | undefined;
   #message: MessageRow | undefined;
+  /** Permission requests that wait for an answer. */
+  readonly #asking = new Set<string>();
   #cancelTimer: NodeJS.Timeout | undefined;
   #isOver = false;
   #isBeingEnded = false;
@@ -211,6 +213,9 @@ export class Runner {
   #store(tx: LogTransaction, event: AgentEvent, asked: { id: string; key: string }[]): number | undefined {
     if (event.type === 'usage') return undefined;
     const clipped = clip(event);
+    // A turn that is over waits for no answer, and nobody shall give one to a question that no one hears.
+    if (clipped.type === 'completion' && (this.#asking.size > 0 || asked.length > 0))
+      this.#ports.asks.closePermissions(tx, this.sessionId);
     if (clipped.type !== 'permission_request') return tx.append(this.sessionId, this.#turn, clipped as EventBody);
     const { id, eventIndex } = this.#ports.asks.askPermissionIn(tx, {
       sessionId: this.sessionId,
@@ -312,7 +317,9 @@ export class Runner {
   }
 
   async #awaitPermission(askId: string, key: string): Promise<void> {
+    this.#asking.add(askId);
     const outcome = await this.#ports.asks.wait(this.sessionId, askId).catch(() => undefined);
+    this.#asking.delete(askId);
     if (!outcome) return;
     const choice = outcome.outcome === 'choice' ? outcome.choice : null;
     await this.#serial(async () => {

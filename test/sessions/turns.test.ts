@@ -152,6 +152,19 @@ describe('a session', () => {
     await room.sessions.end(owner, session_id);
   });
 
+  test('closes a permission request whose turn is cancelled, before it says that the turn is over', async () => {
+    const { session_id } = await spawn('ask', { permissions: 'ask' });
+    const request = await room.until(session_id, (event) => event.type === 'permission_request');
+    await room.sessions.cancel(owner, session_id);
+    await room.until(session_id, completion(1));
+    const order = kinds(await room.events(session_id));
+    assert.equal(order.filter((kind) => kind === 'permission_answer').length, 1);
+    assert.ok(order.indexOf('permission_answer') < order.indexOf('completion'), order.join());
+    assert.ok(request.type === 'permission_request');
+    await assert.rejects(room.sessions.answer(owner, session_id, request.request_id, 'nonsense'), code('ask.closed'));
+    await room.sessions.end(owner, session_id);
+  });
+
   test('allows or refuses by itself when the policy says so', async () => {
     const allowed = await spawn('ask', { permissions: 'auto' });
     assert.match(await textOf(allowed.session_id, 1), /"optionId":"yes"/);
