@@ -2,6 +2,7 @@ import { rm } from 'node:fs/promises';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { errorOf, type Draft, type FileThread, type ProcessLock } from '../store/index.ts';
 import type { ChangeLog } from './change-log.ts';
+import { Gathering } from './gathering.ts';
 import type { FileStamp } from './stored-records.ts';
 
 /** One change of files, made while this process holds the catalog's lock. */
@@ -48,6 +49,7 @@ const groupSize = 256;
 export class ChangeQueue {
   readonly #options: ChangeQueueOptions;
   readonly #queue: Queued[] = [];
+  readonly #gathering = new Gathering();
   #working: Promise<void> | undefined;
 
   constructor(options: ChangeQueueOptions) {
@@ -72,6 +74,7 @@ export class ChangeQueue {
       this.#queue.push({ ...change, resolve: resolve as (value: unknown) => void, reject });
       // At the end of the turn: those that were asked for in the same one go together.
       this.#working ??= nextTurn().then(() => this.#work());
+      this.#gathering.arrived(this.#queue.length);
     });
   }
 
@@ -81,6 +84,9 @@ export class ChangeQueue {
       this.#queue.splice(0, creations.length);
       if (creations.length > 0) await this.#createAll(creations);
       else await this.#applyGroup();
+      const waiting = this.#queue.length;
+      if (creations.length > 0 && waiting > 0)
+        await this.#gathering.until(Math.min(groupSize, waiting + creations.length), waiting);
     }
     this.#working = undefined;
   }

@@ -86,17 +86,16 @@ describe('the journal of what is written', () => {
   });
 
   it('never takes up what a write that was not finished left behind', async () => {
-    keep(entry('first', 'same size'));
-    const after = Buffer.alloc(512);
-    const file = await open(path, 'r+');
-    await file.read(after, 0, 512, 512);
-    // Three entries reach the file, but not where it ends: the next writer begins where these began.
+    keep(entry('first1', 'same size'));
     keep(entry('lost-1', 'same size'), entry('lost-2', 'same size'), entry('lost-3', 'same size'));
-    await file.write(after, 0, 512, 512);
+    // The first of three is torn: the next writer begins where it began, and ends where the second begins.
+    const size = 32 + 'a/first1same size'.length + 7 - (('a/first1same size'.length + 7) % 8);
+    const file = await open(path, 'r+');
+    await file.write(Buffer.from('?'), 0, 1, 4096 + size + 40);
     await file.close();
     keep(entry('later1', 'same size'));
     await startMachineAgain();
-    assert.deepEqual(await recoverWrites(folder, path), ['a/first', 'a/later1']);
+    assert.deepEqual(await recoverWrites(folder, path), ['a/first1', 'a/later1']);
   });
 
   it('ends at a torn entry, and removes itself when its head is damaged', async () => {
@@ -113,6 +112,23 @@ describe('the journal of what is written', () => {
     await writeFile(path, '');
     assert.deepEqual(await recoverWrites(folder, path), []);
     await assert.rejects(stat(path));
+  });
+
+  it('is written on by several processes in turn, each where the last one ended, also after another settled', () => {
+    const [we, they] = [opened(), opened()];
+    const names = (journal: WriteJournal): string[] => [...journal.entries()].map((each) => each.path);
+    for (let n = 0; n < 3; n++) {
+      assert.ok(we.append([entry(`we${n}`, 'x'.repeat(n * 100))]));
+      assert.ok(they.append([entry(`they${n}`, 'y'), entry(`both${n}`, '')]));
+    }
+    const all = [0, 1, 2].flatMap((n) => [`a/we${n}`, `a/they${n}`, `a/both${n}`]);
+    assert.deepEqual(names(we), all);
+    they.settle(they.start()!, [...they.entries()].at(-1)!.next);
+    assert.ok(we.isEmpty);
+    assert.ok(we.append([entry('later', 'x')]));
+    assert.deepEqual(names(they), ['a/later']);
+    we.close();
+    they.close();
   });
 
   it('refuses what has no room, and goes round as its files settle, losing nothing', async () => {

@@ -16,21 +16,19 @@ export interface JournalPlace {
 
 interface Head {
   boot: string;
-  /** What lies before it lasts without the journal. */
+  /** What lies before it lasts without the journal. The end is where no whole entry follows. */
   start: JournalPlace;
-  /** For those who live; after a power cut it is where the last whole entry ends. */
-  end: JournalPlace;
 }
 
 const allBytes = 8 * 2 ** 20;
 const headBytes = 4096;
 const room = allBytes - headBytes;
-const endAt = 512;
 const headMark = 0x4a42554f;
 const entryMark = 0x59544e45;
 const skipMark = 0x50494b53;
 const entryHead = 32;
 const noBytes = 0xffffffff;
+const lookForItEveryMs = 100;
 
 /**
  * What was put into files of a folder, in one file that all processes share, until the files themselves last. To sync
@@ -40,6 +38,9 @@ const noBytes = 0xffffffff;
 export class WriteJournal {
   readonly #handle: number;
   readonly #boot: string;
+  /** As far as this process has looked; others write on from there. */
+  #known: JournalPlace | undefined;
+  #foundAt = 0;
 
   private constructor(handle: number, boot: string) {
     this.#handle = handle;
@@ -62,8 +63,7 @@ export class WriteJournal {
     const boot = bootId();
     if (boot === undefined) return;
     const bytes = Buffer.alloc(allBytes);
-    const start = { at: 0, sum: 0 };
-    packHead({ boot, start, end: start }).copy(bytes);
+    packHead({ boot, start: { at: 0, sum: 0 } }).copy(bytes);
     await createFile(path, bytes);
   }
 
@@ -80,7 +80,7 @@ export class WriteJournal {
 
   get isHalfFull(): boolean {
     const head = this.#head();
-    return head !== undefined && head.end.at - head.start.at > room / 2;
+    return head !== undefined && this.#end(head).at - head.start.at > room / 2;
   }
 
   /** Somebody removed the file, without asking those who have it open. */
@@ -90,14 +90,14 @@ export class WriteJournal {
 
   get isEmpty(): boolean {
     const head = this.#head();
-    return head !== undefined && head.end.at === head.start.at;
+    return head !== undefined && this.#end(head).at === head.start.at;
   }
 
   /** Answers true when the entries last, false when there is no room for them: then nothing was written. */
   append(entries: readonly JournalEntry[]): boolean {
     const head = this.#head();
-    if (head?.boot !== this.#boot || this.isGone) return false;
-    let { at, sum } = head.end;
+    if (head?.boot !== this.#boot || !this.#isThere()) return false;
+    let { at, sum } = this.#end(head);
     const runs: { at: number; parts: Buffer[] }[] = [{ at, parts: [] }];
     for (const entry of entries) {
       const packed = packEntry(entry);
@@ -112,9 +112,15 @@ export class WriteJournal {
       at += packed.length;
     }
     if (at - head.start.at > room) return false;
-    for (const run of runs) this.#write(Buffer.concat(run.parts), headBytes + (run.at % room));
-    this.#write(packPlace({ at, sum }), endAt);
-    fdatasyncSync(this.#handle);
+    try {
+      for (const run of runs) this.#write(Buffer.concat(run.parts), headBytes + (run.at % room));
+      fdatasyncSync(this.#handle);
+    } catch (error) {
+      // Nothing may follow what perhaps is not on the disk.
+      this.#write(Buffer.alloc(entryHead), headBytes + (runs[0]!.at % room));
+      throw error;
+    }
+    this.#known = { at, sum };
     return true;
   }
 
@@ -126,27 +132,33 @@ export class WriteJournal {
   /** What does not last by itself, in the order in which it was written, with the place behind each. */
   *entries(): Generator<JournalEntry & { next: JournalPlace }> {
     const head = this.#head();
-    if (!head) return;
-    const end = head.boot === this.#boot ? head.end.at : Infinity;
-    for (let place = head.start; place.at < end;) {
-      const read = this.#entryAt(place);
-      if (!read) return;
-      place = read.next;
+    for (let read = head && this.#entryAt(head.start); read; read = this.#entryAt(read.next))
       if (read.path !== undefined) yield { path: read.path, bytes: read.bytes, next: read.next };
-    }
   }
 
   /** From `start` up to `next` all files last: their room is free again. Changes nothing when another said so meanwhile. */
   settle(start: JournalPlace, next: JournalPlace): void {
-    const head = this.#head();
-    if (head?.start.at !== start.at) return;
-    const end = head.boot === this.#boot ? head.end : next;
-    this.#write(packHead({ boot: this.#boot, start: next, end }), 0);
+    if (this.#head()?.start.at !== start.at) return;
+    this.#write(packHead({ boot: this.#boot, start: next }), 0);
     fdatasyncSync(this.#handle);
   }
 
   close(): void {
     closeSync(this.#handle);
+  }
+
+  /** Where the next entry goes. */
+  #end({ start }: Head): JournalPlace {
+    let end = this.#known && this.#known.at >= start.at ? this.#known : start;
+    for (let read = this.#entryAt(end); read; read = this.#entryAt(end)) end = read.next;
+    return (this.#known = end);
+  }
+
+  /** Asked of the system now and then only: it keeps the times of a file to the nanosecond for whoever asks, and writes them. */
+  #isThere(): boolean {
+    if (performance.now() - this.#foundAt < lookForItEveryMs) return true;
+    this.#foundAt = performance.now();
+    return !this.isGone;
   }
 
   #entryAt({ at, sum }: JournalPlace): { path?: string; bytes: Buffer | undefined; next: JournalPlace } | undefined {
@@ -170,9 +182,9 @@ export class WriteJournal {
   }
 
   #head(): Head | undefined {
-    const bytes = this.#read(0, endAt + 16);
+    const bytes = this.#read(0, 72);
     if (bytes?.readUInt32LE(0) !== headMark || crc32(bytes.subarray(8, 72)) !== bytes.readUInt32LE(4)) return undefined;
-    return { boot: bytes.toString('latin1', 32, 68), start: placeAt(bytes, 8), end: placeAt(bytes, endAt) };
+    return { boot: bytes.toString('latin1', 32, 68), start: { at: bytes.readDoubleLE(8), sum: bytes.readUInt32LE(16) } };
   }
 
   #read(at: number, length: number): Buffer | undefined {
@@ -194,24 +206,15 @@ function bootId(): string | undefined {
   }
 }
 
-function packHead({ boot, start, end }: Head): Buffer {
-  const bytes = Buffer.alloc(endAt + 16);
+function packHead({ boot, start }: Head): Buffer {
+  const bytes = Buffer.alloc(72);
   bytes.writeUInt32LE(headMark, 0);
-  packPlace(start).copy(bytes, 8);
+  bytes.writeDoubleLE(start.at, 8);
+  bytes.writeUInt32LE(start.sum, 16);
   bytes.write(boot, 32, 'latin1');
   bytes.writeUInt32LE(crc32(bytes.subarray(8, 72)), 4);
-  packPlace(end).copy(bytes, endAt);
   return bytes;
 }
-
-function packPlace({ at, sum }: JournalPlace): Buffer {
-  const bytes = Buffer.alloc(16);
-  bytes.writeDoubleLE(at, 0);
-  bytes.writeUInt32LE(sum, 8);
-  return bytes;
-}
-
-const placeAt = (bytes: Buffer, at: number): JournalPlace => ({ at: bytes.readDoubleLE(at), sum: bytes.readUInt32LE(at + 8) });
 
 function packEntry({ path, bytes }: JournalEntry): Buffer {
   const pathLength = Buffer.byteLength(path);
