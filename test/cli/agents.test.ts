@@ -58,6 +58,9 @@ test('the audit is unbroken', async () => {
   const verified = (await cli(['audit', 'verify', '--json'])).json;
   assert.equal(verified.ok, true);
   assert.ok(verified.rows > 0);
+  const listed = await cli(['audit', 'list', '--limit', '2', '--tool', 'audit_verify']);
+  assert.match(listed.out, /^AT +TOOL +LEVEL +DOOR +TOKEN +MS +OUTCOME\n[-\d]{10} [:\d]{8} +audit_verify +admin +cli +tok_\w+ +[\d.]+ +ok\n/);
+  assert.equal((await cli(['audit', 'list', '--limit', 'x'])).code, 2);
 });
 
 test('login gives a link that signs in once', async () => {

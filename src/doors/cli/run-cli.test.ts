@@ -33,7 +33,7 @@ async function commands(path: string[] = []): Promise<string[]> {
 
 test('every promised command is there, with --help and --json', async () => {
   const promised =
-    'serve, mcp, run, call, tools, login, client, doctor, export, import, import openapi, import curl, import clients, setup, backup, restore, chat, audit verify, pack new, ' +
+    'serve, mcp, run, call, tools, login, client, doctor, export, import, import openapi, import curl, import clients, setup, backup, restore, chat, audit verify, audit list, pack new, ' +
     'token create, token list, token revoke, token rotate, secret set, secret list, secret remove, ' +
     'server add, server list, server remove, project create, project list, project delete, ' +
     'session spawn, session message, session follow, session end';

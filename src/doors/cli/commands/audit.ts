@@ -1,8 +1,51 @@
+import { Option } from 'commander';
 import { define, group, type Setting } from '../define.ts';
-import { Silent } from '../failure.ts';
+import { BadUsage, Silent } from '../failure.ts';
+import { columns } from '../output.ts';
+
+interface AuditRow {
+  at: string;
+  tool: string;
+  level: string;
+  door: string;
+  token_id: string | null;
+  outcome: string;
+  duration_ms: number;
+}
 
 export function addAudit(setting: Setting): void {
   const audit = group(setting, 'audit', 'the record of every call');
+  define(setting, audit, {
+    usage: 'list',
+    summary: 'list the last calls, newest first',
+    options: [
+      new Option('--limit <count>', 'at most this many').default(20).argParser(count),
+      new Option('--tool <name>', 'only calls of this tool'),
+      new Option('--token <id>', 'only calls with this token'),
+    ],
+    examples: ['oubliette audit list', 'oubliette audit list --tool demo_foo --limit 5'],
+    async run(cli, _args, options: { limit: number; tool?: string; token?: string }) {
+      const answer = await cli.call<{ rows: AuditRow[] }>('audit_list', {
+        limit: options.limit,
+        ...(options.tool && { tool: options.tool }),
+        ...(options.token && { token_id: options.token }),
+      });
+      cli.print(answer, () =>
+        columns([
+          ['AT', 'TOOL', 'LEVEL', 'DOOR', 'TOKEN', 'MS', 'OUTCOME'].map((text) => cli.paint('dim', text)),
+          ...answer.rows.map((row) => [
+            row.at.slice(0, 19).replace('T', ' '),
+            row.tool,
+            row.level,
+            row.door,
+            row.token_id ?? '-',
+            row.duration_ms.toFixed(1),
+            row.outcome === 'ok' ? row.outcome : cli.paint('yellow', row.outcome),
+          ]),
+        ]),
+      );
+    },
+  });
   define(setting, audit, {
     usage: 'verify',
     summary: 'check that no row of the audit was changed or removed',
@@ -20,4 +63,9 @@ export function addAudit(setting: Setting): void {
       if (!answer.ok) throw new Silent(1);
     },
   });
+}
+
+function count(text: string): number {
+  if (!/^[1-9]\d{0,8}$/.test(text)) throw new BadUsage(`${text} is no count. Write a whole number from 1`);
+  return Number(text);
 }
