@@ -1,91 +1,20 @@
 import assert from 'node:assert/strict';
-import { fork } from 'node:child_process';
-import { hash } from 'node:crypto';
-import { once } from 'node:events';
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterEach, beforeEach, describe, test } from 'node:test';
-import { DatabaseSync } from 'node:sqlite';
-import { toSettings } from '../config/index.ts';
-import { fail, type CallRecord, type ConfigFile } from '../schema/index.ts';
-import { Database, openHome, type Home } from '../store/index.ts';
-import { openObserver, type Observer } from './index.ts';
+import { fail } from '../schema/index.ts';
+import { openedObservers, record, until } from './fixtures/opened-observers.ts';
 import { LogFile } from './log-file.ts';
 
-let folder: string;
-let home: Home;
-let open: { observer: Observer; db: Database }[];
-const key = Buffer.alloc(32, 7);
-
-beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'oub-observe-'));
-  home = await openHome(folder);
-  open = [];
-});
-afterEach(async () => {
-  for (const each of open) await stop(each.observer);
-  await rm(folder, { recursive: true });
-});
-
-async function start(config: ConfigFile = {}, level = 'info'): Promise<Observer> {
-  const db = new Database(home.stateDb);
-  const observer = await openObserver({
-    home,
-    db,
-    config: { current: () => toSettings(config, {}, folder) },
-    key,
-    level,
-  });
-  open.push({ observer, db });
-  return observer;
-}
-
-async function stop(observer: Observer): Promise<void> {
-  const at = open.findIndex((each) => each.observer === observer);
-  if (at < 0) return;
-  const [{ db } = {}] = open.splice(at, 1);
-  await observer.close();
-  await db?.close();
-}
-
-let counter = 0;
-function record(fields: Partial<CallRecord> = {}): CallRecord {
-  return {
-    requestId: `req_${counter++}`,
-    at: new Date().toISOString(),
-    durationMs: 10,
-    name: 'demo_foo',
-    pack: 'demo.foo',
-    toolId: 'tool-1',
-    bundleSlug: 'demo',
-    level: 'read',
-    door: 'rest',
-    principal: 'pri_1',
-    tokenId: 'tok_1',
-    outcome: 'ok',
-    isDispatched: true,
-    argsBytes: 2,
-    resultBytes: 100,
-    argsDigest: () => 'aa',
-    ...fields,
-  };
-}
+const observers = openedObservers();
+const { start, stop } = observers;
 
 const lines = async (): Promise<Record<string, unknown>[]> =>
-  (await readFile(join(home.logs, 'server.log'), 'utf8'))
+  (await readFile(join(observers.home.logs, 'server.log'), 'utf8'))
     .trim()
     .split('\n')
     .map((line) => JSON.parse(line));
-
-async function until(holds: () => boolean, withinMs: number): Promise<void> {
-  const giveUpAt = Date.now() + withinMs;
-  while (!holds()) {
-    assert.ok(Date.now() < giveUpAt, 'it did not become true in time');
-    await sleep(20);
-  }
-}
 
 describe('usage', () => {
   test('counts successes and failures that were dispatched, at once and after a restart', async () => {
@@ -210,111 +139,6 @@ describe('stats', () => {
   });
 });
 
-describe('audit', () => {
-  test('a write is on disk before it is answered, without token or arguments', async () => {
-    const observer = await start();
-    const argsDigest = hash('sha256', '{"name":"secret plan"}');
-    await observer.record(record({ level: 'write', name: 'project_create', argsDigest: () => argsDigest }));
-    const other = new DatabaseSync(home.stateDb, { readOnly: true });
-    const rows = other.prepare('SELECT * FROM audit').all();
-    other.close();
-    assert.equal(rows.length, 1);
-    assert.equal(rows[0]?.['token_id'], 'tok_1');
-    assert.ok(!JSON.stringify(rows).includes('secret plan'));
-    // Short arguments could be guessed from a plain hash.
-    assert.ok(!JSON.stringify(rows).includes(argsDigest));
-    assert.equal(String(rows[0]?.['args_hmac']).length, 64);
-  });
-
-  test('the chain is whole after many calls from two processes at once', async () => {
-    const [one, two] = [await start(), await start()];
-    await Promise.all(
-      Array.from({ length: 200 }, (_, i) => (i % 2 ? one : two).record(record({ level: i % 3 ? 'write' : 'read' }))),
-    );
-    await stop(two);
-    assert.deepEqual(await one.verifyAudit(), { ok: true, rows: 200 });
-  });
-
-  for (const [name, sql, brokenAt] of [
-    ['changed', "UPDATE audit SET outcome = 'ok' WHERE seq = 3", 3],
-    ['removed', 'DELETE FROM audit WHERE seq = 3', 3],
-    ['cut off at the end', 'DELETE FROM audit WHERE seq > 4', 5],
-    [
-      'removed together with its place',
-      'DELETE FROM audit WHERE seq = 3; UPDATE audit SET seq = seq - 1 WHERE seq > 3',
-      3,
-    ],
-  ] as const)
-    test(`a row that was ${name} is found`, async () => {
-      const observer = await start();
-      for (let i = 0; i < 6; i++) await observer.record(record({ level: 'admin', outcome: 'tool.failed' }));
-      const other = new DatabaseSync(home.stateDb);
-      other.exec(sql);
-      other.close();
-      const { ok, brokenAt: found } = await observer.verifyAudit();
-      assert.equal(ok, false);
-      assert.equal(found, brokenAt);
-    });
-
-  test('a flood of reads is written whole, in order, beside writes of the same process', async () => {
-    const observer = await start();
-    for (let i = 0; i < 1000; i++) {
-      const level = i % 100 === 99 ? 'write' : 'read';
-      const written = observer.record(record({ level, name: `demo_${level}`, requestId: `flood_${i}` }));
-      if (level === 'write') await written;
-    }
-    const rows = await observer.auditRows({ limit: 2000 });
-    assert.equal(rows.length, 1000);
-    const reads = rows.filter((row) => row['level'] === 'read').map((row) => Number(String(row['request_id']).slice(6)));
-    assert.deepEqual(reads, [...reads].sort((a, b) => b - a));
-    assert.deepEqual(await observer.verifyAudit(), { ok: true, rows: 1000 });
-  });
-
-  test('polls are counted, one row a minute', async () => {
-    const observer = await start();
-    for (let i = 0; i < 50; i++) await observer.record(record({ name: 'session_events', pack: 'session.events' }));
-    await observer.record(record({ name: 'project_list', pack: 'project.list' }));
-    await stop(observer);
-    const rows = await (await start()).auditRows({ limit: 10 });
-    assert.deepEqual(rows.map((row) => [row['tool'], row['calls']]).sort(), [
-      ['project_list', 1],
-      ['session_events', 50],
-    ]);
-  });
-
-  test('rows are answered newest first, filtered and paged', async () => {
-    const observer = await start();
-    for (let i = 0; i < 5; i++)
-      await observer.record(record({ name: i % 2 ? 'demo_foo' : 'demo_bar', tokenId: `tok_${i}` }));
-    const all = await observer.auditRows({ limit: 3 });
-    assert.deepEqual(
-      all.map((row) => row['token_id']),
-      ['tok_4', 'tok_3', 'tok_2'],
-    );
-    const next = await observer.auditRows({ limit: 3, before: Number(all.at(-1)?.['seq']) });
-    assert.deepEqual(
-      next.map((row) => row['token_id']),
-      ['tok_1', 'tok_0'],
-    );
-    assert.equal((await observer.auditRows({ limit: 9, tool: 'demo_foo' })).length, 2);
-    assert.equal((await observer.auditRows({ limit: 9, tokenId: 'tok_0' })).length, 1);
-  });
-
-  test('a killed process loses no write that was answered', { timeout: 20_000 }, async () => {
-    const child = fork(join(import.meta.dirname, 'fixtures', 'audit-writer.ts'), [folder], {
-      stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
-    });
-    let acknowledged = 0;
-    child.on('message', () => acknowledged++);
-    await until(() => acknowledged >= 30, 15_000);
-    child.kill('SIGKILL');
-    await once(child, 'exit');
-    const { ok, rows } = await (await start()).verifyAudit();
-    assert.ok(ok);
-    assert.ok(rows >= acknowledged, `${rows} rows for ${acknowledged} answers`);
-  });
-});
-
 describe('log', () => {
   test('is JSON lines with time, level, span, status, duration and request', async () => {
     const observer = await start();
@@ -350,7 +174,7 @@ describe('log', () => {
     observer.setRedactor((line) => line.replaceAll('s3cret-value', '[hidden]'));
     observer.log.info({ header: 's3cret-value' }, 'with s3cret-value inside');
     await stop(observer);
-    const text = await readFile(join(home.logs, 'server.log'), 'utf8');
+    const text = await readFile(join(observers.home.logs, 'server.log'), 'utf8');
     assert.ok(!text.includes('s3cret-value') && text.includes('[hidden]'));
   });
 
@@ -366,13 +190,13 @@ describe('log', () => {
   });
 
   test('a full file is moved aside and a limited number is kept', async () => {
-    const path = join(folder, 'small.log');
+    const path = join(observers.folder, 'small.log');
     for (let round = 0; round < 8; round++) {
       const file = new LogFile(path, 500);
       for (let i = 0; i < 20; i++) file.write(`${JSON.stringify({ round, i, filler: 'x'.repeat(40) })}\n`);
       await file.close();
     }
-    const names = (await readdir(folder)).filter((name) => name.startsWith('small.log')).sort();
+    const names = (await readdir(observers.folder)).filter((name) => name.startsWith('small.log')).sort();
     assert.deepEqual(names, ['small.log', 'small.log.1', 'small.log.2', 'small.log.3', 'small.log.4', 'small.log.5']);
   });
 });
@@ -388,7 +212,9 @@ describe('metrics', () => {
     assert.match(text, /oubliette_calls_total\{tool="demo_foo",outcome="tool.timeout",door="rest"\} 1/);
     assert.match(text, /nodejs_eventloop_lag_p99_seconds/);
     assert.match(text, /oubliette_record_failures_total 0/);
-    const durations = text.split('\n').filter((line) => line.includes('call_duration_seconds') && !line.includes('"error"'));
+    const durations = text
+      .split('\n')
+      .filter((line) => line.includes('call_duration_seconds') && !line.includes('"error"'));
     assert.deepEqual(durations.slice(1, 6), [
       '# TYPE oubliette_call_duration_seconds histogram',
       'oubliette_call_duration_seconds_bucket{le="0.001",tool="demo_foo",outcome="ok"} 0',

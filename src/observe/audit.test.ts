@@ -1,0 +1,121 @@
+import assert from 'node:assert/strict';
+import { fork } from 'node:child_process';
+import { hash } from 'node:crypto';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { describe, test } from 'node:test';
+import { openedObservers, record, until } from './fixtures/opened-observers.ts';
+
+const observers = openedObservers();
+const { start, stop } = observers;
+
+describe('audit', () => {
+  test('a write is on disk before it is answered, without token or arguments', async () => {
+    const observer = await start();
+    const argsDigest = hash('sha256', '{"name":"secret plan"}');
+    await observer.record(record({ level: 'write', name: 'project_create', argsDigest: () => argsDigest }));
+    const other = new DatabaseSync(observers.home.stateDb, { readOnly: true });
+    const rows = other.prepare('SELECT * FROM audit').all();
+    other.close();
+    assert.equal(rows.length, 1);
+    assert.equal(rows[0]?.['token_id'], 'tok_1');
+    assert.ok(!JSON.stringify(rows).includes('secret plan'));
+    // Short arguments could be guessed from a plain hash.
+    assert.ok(!JSON.stringify(rows).includes(argsDigest));
+    assert.equal(String(rows[0]?.['args_hmac']).length, 64);
+  });
+
+  test('the chain is whole after many calls from two processes at once', async () => {
+    const [one, two] = [await start(), await start()];
+    await Promise.all(
+      Array.from({ length: 200 }, (_, i) => (i % 2 ? one : two).record(record({ level: i % 3 ? 'write' : 'read' }))),
+    );
+    await stop(two);
+    assert.deepEqual(await one.verifyAudit(), { ok: true, rows: 200 });
+  });
+
+  for (const [name, sql, brokenAt] of [
+    ['changed', "UPDATE audit SET outcome = 'ok' WHERE seq = 3", 3],
+    ['removed', 'DELETE FROM audit WHERE seq = 3', 3],
+    ['cut off at the end', 'DELETE FROM audit WHERE seq > 4', 5],
+    [
+      'removed together with its place',
+      'DELETE FROM audit WHERE seq = 3; UPDATE audit SET seq = seq - 1 WHERE seq > 3',
+      3,
+    ],
+  ] as const)
+    test(`a row that was ${name} is found`, async () => {
+      const observer = await start();
+      for (let i = 0; i < 6; i++) await observer.record(record({ level: 'admin', outcome: 'tool.failed' }));
+      const other = new DatabaseSync(observers.home.stateDb);
+      other.exec(sql);
+      other.close();
+      const { ok, brokenAt: found } = await observer.verifyAudit();
+      assert.equal(ok, false);
+      assert.equal(found, brokenAt);
+    });
+
+  test('a flood of reads is written whole, in order, beside writes of the same process', async () => {
+    const observer = await start();
+    for (let i = 0; i < 1000; i++) {
+      const level = i % 100 === 99 ? 'write' : 'read';
+      const written = observer.record(record({ level, name: `demo_${level}`, requestId: `flood_${i}` }));
+      if (level === 'write') await written;
+    }
+    const rows = await observer.auditRows({ limit: 2000 });
+    assert.equal(rows.length, 1000);
+    const reads = rows
+      .filter((row) => row['level'] === 'read')
+      .map((row) => Number(String(row['request_id']).slice(6)));
+    assert.deepEqual(
+      reads,
+      [...reads].sort((a, b) => b - a),
+    );
+    assert.deepEqual(await observer.verifyAudit(), { ok: true, rows: 1000 });
+  });
+
+  test('polls are counted, one row a minute', async () => {
+    const observer = await start();
+    for (let i = 0; i < 50; i++) await observer.record(record({ name: 'session_events', pack: 'session.events' }));
+    await observer.record(record({ name: 'project_list', pack: 'project.list' }));
+    await stop(observer);
+    const rows = await (await start()).auditRows({ limit: 10 });
+    assert.deepEqual(rows.map((row) => [row['tool'], row['calls']]).sort(), [
+      ['project_list', 1],
+      ['session_events', 50],
+    ]);
+  });
+
+  test('rows are answered newest first, filtered and paged', async () => {
+    const observer = await start();
+    for (let i = 0; i < 5; i++)
+      await observer.record(record({ name: i % 2 ? 'demo_foo' : 'demo_bar', tokenId: `tok_${i}` }));
+    const all = await observer.auditRows({ limit: 3 });
+    assert.deepEqual(
+      all.map((row) => row['token_id']),
+      ['tok_4', 'tok_3', 'tok_2'],
+    );
+    const next = await observer.auditRows({ limit: 3, before: Number(all.at(-1)?.['seq']) });
+    assert.deepEqual(
+      next.map((row) => row['token_id']),
+      ['tok_1', 'tok_0'],
+    );
+    assert.equal((await observer.auditRows({ limit: 9, tool: 'demo_foo' })).length, 2);
+    assert.equal((await observer.auditRows({ limit: 9, tokenId: 'tok_0' })).length, 1);
+  });
+
+  test('a killed process loses no write that was answered', { timeout: 20_000 }, async () => {
+    const child = fork(join(import.meta.dirname, 'fixtures', 'audit-writer.ts'), [observers.folder], {
+      stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+    });
+    let acknowledged = 0;
+    child.on('message', () => acknowledged++);
+    await until(() => acknowledged >= 30, 15_000);
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+    const { ok, rows } = await (await start()).verifyAudit();
+    assert.ok(ok);
+    assert.ok(rows >= acknowledged, `${rows} rows for ${acknowledged} answers`);
+  });
+});
