@@ -64,6 +64,7 @@ export function tokenTools(tokens: Tokens): BuiltInBundle {
         returns: 'tokens, next_page_token',
         example: 'token.list()',
         run: async (args: { page_size?: number; page_token?: string }, call: Call) => {
+          if (args.page_token !== undefined && !/^tok_[0-9a-z]{26}$/.test(args.page_token)) throw fail('page_token.invalid');
           const size = Math.min(args.page_size ?? 100, 256);
           const rows = await tokens.list(call.actor, args.page_token ?? '', size + 1);
           const page = rows.slice(0, size);

@@ -221,6 +221,11 @@ describe('who may do what', () => {
     const listed = (await server.call('token_list', {})).value.tokens.find((each: any) => each.id === made.id);
     assert.equal(listed.revoked, true);
     assert.equal(listed.token, undefined);
+    const first = (await server.call('token_list', { page_size: 1 })).value;
+    const rest = (await server.call('token_list', { page_size: 1_000, page_token: first.next_page_token })).value;
+    assert.equal(first.tokens.length, 1);
+    assert.ok(rest.tokens.every((each: any) => each.id !== first.tokens[0].id) && rest.tokens.length > 0);
+    assert.equal((await server.call('token_list', { page_token: 'zzz' })).error.code, 'page_token.invalid');
   });
 
   it('never takes a token from the query', async () => {
