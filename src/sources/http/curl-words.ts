@@ -79,3 +79,8 @@ function quoted(
 }
 
 const open = (quote: string): Error => fail('import.invalid', { reason: `a ${quote} is not closed` });
+
+/** A word as it is written, variables included. */
+export function plain(word: Word): string {
+  return word.map((part) => (typeof part === 'string' ? part : `$${part.variable}`)).join('');
+}

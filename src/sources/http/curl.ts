@@ -1,5 +1,6 @@
 import { fail, isObject, type HttpAuth, type HttpImpl } from '../../schema/index.ts';
-import { shellWords, type Word } from './curl-words.ts';
+import { readCommand, type Command } from './curl-command.ts';
+import { plain, shellWords, type Word } from './curl-words.ts';
 import { secretPrefix } from './openapi/secret-names.ts';
 import { slugify } from './openapi/slugs.ts';
 import type { ImportedTool } from './openapi/index.ts';
@@ -12,61 +13,6 @@ export interface CurlImport {
   secrets: { name: string; value?: string }[];
   notes: string[];
 }
-
-interface Command {
-  url?: Word;
-  method?: string;
-  headers: Word[];
-  data: { value: Word; isUrlEncoded: boolean }[];
-  form: Word[];
-  user?: Word;
-  isGet: boolean;
-  isJson: boolean;
-  notes: string[];
-}
-
-const withValue: Record<string, string> = {
-  X: 'request',
-  H: 'header',
-  d: 'data',
-  F: 'form',
-  u: 'user',
-  b: 'cookie',
-  A: 'user-agent',
-  e: 'referer',
-  o: 'output',
-  m: 'max-time',
-  w: 'write-out',
-  x: 'proxy',
-  T: 'upload-file',
-  E: 'cert',
-};
-const ignored = new Set(['output', 'max-time', 'connect-timeout', 'write-out', 'retry', 'retry-delay', 'max-redirs']);
-const refused = new Set([
-  'proxy',
-  'upload-file',
-  'cert',
-  'key',
-  'unix-socket',
-  'resolve',
-  'connect-to',
-  'config',
-  'netrc-file',
-]);
-const takesValue = new Set([
-  ...Object.values(withValue),
-  ...ignored,
-  ...refused,
-  'data-raw',
-  'data-binary',
-  'data-urlencode',
-  'data-ascii',
-  'json',
-  'form-string',
-  'url',
-  'oauth2-bearer',
-  'cacert',
-]);
 
 /**
  * Reads a command as browsers and API pages give it. Values of the query and of a JSON body become optional
@@ -123,62 +69,6 @@ export function importCurl(
       httpImpl: { request },
     },
   };
-}
-
-function readCommand(words: Word[]): Command {
-  const made: Command = { headers: [], data: [], form: [], isGet: false, isJson: false, notes: [] };
-  if (!/^(.*\/)?curl(\.exe)?$/.test(plain(words[0] ?? [])))
-    throw fail('import.invalid', { reason: 'it does not begin with curl' });
-  for (let at = 1; at < words.length; at++) {
-    const word = words[at] as Word;
-    const text = plain(word);
-    if (text === '|' || text === '>' || text === '&&' || text === ';') break;
-    if (!text.startsWith('-') || text === '-') {
-      made.url ??= word;
-      continue;
-    }
-    for (const { name, inline } of flagsOf(text)) {
-      const value = takesValue.has(name) ? (inline === undefined ? words[++at] : [inline]) : undefined;
-      if (takesValue.has(name) && !value) throw fail('import.invalid', { reason: `${text} has no value` });
-      take(made, name, value ?? []);
-    }
-  }
-  return made;
-}
-
-/** `--header`, `-H`, `-XPOST` and `-sSL` alike. */
-function* flagsOf(text: string): Generator<{ name: string; inline?: string }> {
-  if (text.startsWith('--')) {
-    const [name = '', ...rest] = text.slice(2).split('=');
-    return yield rest.length > 0 && takesValue.has(name) ? { name, inline: rest.join('=') } : { name: text.slice(2) };
-  }
-  for (let at = 1; at < text.length; at++) {
-    const letter = text[at] as string;
-    const name = withValue[letter];
-    const rest = text.slice(at + 1);
-    if (name !== undefined) return yield rest === '' ? { name } : { name, inline: rest };
-    yield { name: letter };
-  }
-}
-
-function take(made: Command, name: string, value: Word): void {
-  if (refused.has(name)) throw fail('import.invalid', { reason: `--${name} cannot be expressed by a tool` });
-  if (name === 'url') made.url = value;
-  else if (name === 'request') made.method = plain(value);
-  else if (name === 'header') made.headers.push(value);
-  else if (name === 'cookie') made.headers.push(['Cookie: ', ...value]);
-  else if (name === 'user-agent') made.headers.push(['User-Agent: ', ...value]);
-  else if (name === 'referer') made.headers.push(['Referer: ', ...value]);
-  else if (name === 'oauth2-bearer') made.headers.push(['Authorization: Bearer ', ...value]);
-  else if (name === 'user') made.user = value;
-  else if (name === 'form' || name === 'form-string') made.form.push(value);
-  else if (name === 'json') {
-    made.isJson = true;
-    made.data.push({ value, isUrlEncoded: false });
-  } else if (name.startsWith('data')) made.data.push({ value, isUrlEncoded: name === 'data-urlencode' });
-  else if (name === 'G' || name === 'get') made.isGet = true;
-  else if (name === 'I' || name === 'head') made.method ??= 'HEAD';
-  else if (name === 'k' || name === 'insecure') made.notes.push('certificates are checked all the same');
 }
 
 /** Turns words into templates: their variables become arguments, their text stays what it is. */
@@ -369,10 +259,6 @@ function encodePair(text: string): string {
 }
 
 /** A word as text, variables as their names: for looking, not for sending. */
-function plain(word: Word): string {
-  return word.map((part) => (typeof part === 'string' ? part : `$${part.variable}`)).join('');
-}
-
 function dropFirst(word: Word, count: number): Word {
   const [first, ...rest] = word;
   return typeof first === 'string' ? [first.slice(count), ...rest].filter((part) => part !== '') : word;
