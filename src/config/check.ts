@@ -1,5 +1,6 @@
 import { Ajv, type ErrorObject } from 'ajv';
 import { Config, Prompts, isObject, type ConfigFile } from '../schema/index.ts';
+import { isHostEntry } from './host-entry.ts';
 import { problem, Problems, type Problem, type YamlFile } from './yaml-file.ts';
 
 const ajv = new Ajv({ allErrors: true, verbose: true, strict: false });
@@ -151,12 +152,12 @@ function oddAgents(value: ConfigFile, read: YamlFile): Problem[] {
 
 function oddHosts(value: ConfigFile, read: YamlFile): Problem[] {
   return (value.allowedHosts ?? []).flatMap((host, index) =>
-    host.trim() === '' || /:\/\/|\s|@/.test(host)
+    !isHostEntry(host)
       ? [
           problem(
             read.file,
             read.lineOf(['allowedHosts', index]),
-            `allowedHosts holds ${JSON.stringify(host.slice(0, 80))}. Write a host, host:port or CIDR, without http:// and path.`,
+            `allowedHosts holds ${JSON.stringify(host.slice(0, 80))}. Write a host, *.host, host:port or CIDR, without http:// and path.`,
           ),
         ]
       : [],
