@@ -14,6 +14,7 @@ export function checkConfig(read: YamlFile): ConfigFile {
   const problems = [
     ...oddServers(value, read),
     ...oddAgents(value, read),
+    ...oddOrigins(value, read),
     ...oddHosts(value, read),
     ...oddUrls(value, read),
   ];
@@ -161,6 +162,21 @@ function oddHosts(value: ConfigFile, read: YamlFile): Problem[] {
           ),
         ]
       : [],
+  );
+}
+
+/** Browsers send an origin as scheme, host and port alone; anything else would never be the same. */
+function oddOrigins(value: ConfigFile, read: YamlFile): Problem[] {
+  return (value.http?.allowedOrigins ?? []).flatMap((origin, index) =>
+    /^[a-z][a-z\d+.-]*:\/\/[^/*\s]+$/.test(origin)
+      ? []
+      : [
+          problem(
+            read.file,
+            read.lineOf(['http', 'allowedOrigins', index]),
+            `http.allowedOrigins holds ${JSON.stringify(origin.slice(0, 80))}. Write each as https://app.example.com, without path or *.`,
+          ),
+        ],
   );
 }
 

@@ -196,6 +196,12 @@ describe('errors', () => {
       /config\.yaml:3: allowedHosts holds/,
     ],
     [
+      'an origin with a slash at its end',
+      'http:\n  allowedOrigins: ["https://a.example", "https://b.example/"]\n',
+      /config\.yaml:2: http\.allowedOrigins holds "https:\/\/b\.example\/"/,
+    ],
+    ['any origin', 'http: { allowedOrigins: ["*"] }\n', /config\.yaml:1: http\.allowedOrigins holds "\*"/],
+    [
       'a publicUrl that is none',
       'http: { publicUrl: example.com }\n',
       /config\.yaml:1: http\.publicUrl must be a whole address/,
