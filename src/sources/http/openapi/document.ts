@@ -70,6 +70,7 @@ function pointTo(root: Value, ref: string): unknown {
 }
 
 function decode(step: string): string {
+  if (!step.includes('%')) return step;
   try {
     return decodeURIComponent(step);
   } catch {

@@ -4,10 +4,14 @@ export class Slugs {
 
   /** The first of the wishes that is free; else the first one with a number. */
   take(...wishes: (string | undefined)[]): string {
-    const slugs = wishes.map((wish) => slugify(wish ?? '')).filter((slug) => slug !== '');
-    const free = slugs.find((slug) => !this.#taken.has(slug));
-    if (free !== undefined) return this.#keep(free);
-    const base = slugs[0] ?? 'operation';
+    let first: string | undefined;
+    for (const wish of wishes) {
+      const slug = slugify(wish ?? '');
+      if (slug === '') continue;
+      if (!this.#taken.has(slug)) return this.#keep(slug);
+      first ??= slug;
+    }
+    const base = first ?? 'operation';
     for (let count = 2; ; count++) {
       const numbered = `${cut(base, 60)}-${count}`;
       if (!this.#taken.has(numbered)) return this.#keep(numbered);
@@ -34,6 +38,7 @@ export function slugify(text: string, max = 64): string {
 
 /** At most `max` code points, without a dangling piece of a word if that leaves enough. */
 function cut(slug: string, max: number): string {
+  if (slug.length <= max) return slug;
   const runes = [...slug];
   if (runes.length <= max) return slug;
   const head = runes.slice(0, max).join('');
