@@ -116,8 +116,12 @@ async function syncAll(handles: readonly number[]): Promise<Map<number, Refusal>
   return problems;
 }
 
+/** No other process or thread has it: to ask the system for each file would cost as much as to write it. */
+const ownName = randomBytes(9).toString('hex');
+let named = 0;
+
 function write(folder: string, text: string): Written | Refusal {
-  const temp = join(folder, `.${randomBytes(9).toString('hex')}.tmp`);
+  const temp = join(folder, `.${ownName}-${named++}.tmp`);
   let handle: number | undefined;
   try {
     handle = openSync(temp, 'wx', 0o600);
