@@ -303,12 +303,15 @@ function spend({ budget }: CallOptions): void {
 }
 
 /** A tool that threw has failed; only the server's own tools speak with the catalogue's other codes. */
-function failureOf(error: unknown, { isOwn }: Seen): Failure {
+function failureOf(error: unknown, { isOwn, view }: Seen): Failure {
   if (error instanceof Failure) {
     if (isOwn || isDispatchCode(error.code) || error.code === 'host.not_allowed') return error;
     return fail('tool.failed', { reason: error.message }, { cause: error });
   }
   if (isOwn) return asFailure(error);
+  // What runs out of stack in this process is the walk through an answer.
+  if (error instanceof RangeError && /call stack/.test(error.message))
+    return fail('tool.failed', { reason: `The answer of ${view.name} is nested too deeply.` }, { cause: error });
   return fail('tool.failed', { reason: error instanceof Error ? error.message : String(error) }, { cause: error });
 }
 

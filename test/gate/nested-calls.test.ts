@@ -15,7 +15,13 @@ before(async () => {
       if (!outcome.ok) throw new Error(outcome.error.message);
       return outcome.value;
     }
-    self.tool = { description: 'calls itself', argSchema: { type: 'object' }, access: 'read' };`;
+    self.tool = { description: 'calls itself', argSchema: { type: 'object' }, access: 'read' };
+    export function deep(args) {
+      let value = [];
+      for (let i = 0; i < 50_000; i++) value = [value];
+      return value;
+    }
+    deep.tool = { description: 'answers a deep list', argSchema: { type: 'object' }, access: 'read' };`;
   await writeFile(join(home, 'packs', 'again.js'), source, { mode: 0o600 });
   server = await testServer({ home });
 });
@@ -31,4 +37,13 @@ test('a tool that calls itself is ended by name, and the server goes on', async 
 test('a program that calls such a tool gets the same as an exception', async () => {
   const { value } = await server.call('run', { code: 'try:\n  again.self(depth=0)\nexcept RuntimeError as e:\n  said = str(e)\nsaid' });
   assert.match(value, /nested more than 32 deep/);
+});
+
+test('an answer that is nested without end is refused by name', async () => {
+  // With a secret in the store every answer is walked through.
+  await server.call('secret_set', { name: 'WALKED', value: 'not in the answer' });
+  const { ok, error } = await server.call('again_deep', {});
+  assert.equal(ok, false);
+  assert.match(error.message, /nested too deeply|nested more than/);
+  assert.equal((await server.call('demo_foo', { text: 'hello' })).value, 'indigo');
 });
