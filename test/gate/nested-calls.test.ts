@@ -35,7 +35,9 @@ test('a tool that calls itself is ended by name, and the server goes on', async 
 });
 
 test('a program that calls such a tool gets the same as an exception', async () => {
-  const { value } = await server.call('run', { code: 'try:\n  again.self(depth=0)\nexcept RuntimeError as e:\n  said = str(e)\nsaid' });
+  const { value } = await server.call('run', {
+    code: 'try:\n  again.self(depth=0)\nexcept RuntimeError as e:\n  said = str(e)\nsaid',
+  });
   assert.match(value, /nested more than 32 deep/);
 });
 
