@@ -216,6 +216,8 @@ export class Runner {
     // A turn that is over waits for no answer, and nobody shall give one to a question that no one hears.
     if (clipped.type === 'completion' && (this.#asking.size > 0 || asked.length > 0))
       this.#ports.asks.closePermissions(tx, this.sessionId);
+    // Drivers count from one in every sandbox, but a session can have several of them.
+    if (clipped.type === 'message') clipped.message_id = newId('msg');
     if (clipped.type !== 'permission_request') return tx.append(this.sessionId, this.#turn, clipped as EventBody);
     const { id, eventIndex } = this.#ports.asks.askPermissionIn(tx, {
       sessionId: this.sessionId,

@@ -79,7 +79,10 @@ describe('a session', () => {
     const more = await room.sessions.message(owner, { session_id, message: 'say two' });
     assert.deepEqual([more.session_id, more.spawned, more.turn], [session_id, false, 2]);
     assert.equal(await textOf(session_id, 2), 'two');
-    assert.ok(isGapless(await room.events(session_id)));
+    const events = await room.events(session_id);
+    assert.ok(isGapless(events));
+    const names = events.flatMap((event) => (event.type === 'message' ? [event.message_id] : []));
+    assert.equal(new Set(names).size, 4);
     await room.sessions.end(owner, session_id);
   });
 

@@ -30,9 +30,11 @@ const completion = (events: AgentEvent[]): string => events.findLast((event) => 
 
 test('runs a message as a program over its MCP tools and tells each call', async (t) => {
   const events = await turn(start(t), 'x = ant_add(a=1, b=2)\nx["sum"] * 10');
+  const call_id = events[0]?.type === 'tool_call' ? events[0].call_id : '';
+  assert.match(call_id, /^call_[0-9a-f]{8}_1$/);
   assert.deepEqual(events, [
-    { type: 'tool_call', call_id: 'call_1', tool: 'ant_add', arguments: { a: 1, b: 2 } },
-    { type: 'tool_result', call_id: 'call_1', is_error: false, text: '{"sum":3}' },
+    { type: 'tool_call', call_id, tool: 'ant_add', arguments: { a: 1, b: 2 } },
+    { type: 'tool_result', call_id, is_error: false, text: '{"sum":3}' },
     { type: 'message', role: 'agent', text: '30', message_id: 'msg_1' },
     { type: 'completion', stop_reason: 'end_turn', text: '30' },
   ]);

@@ -22,6 +22,7 @@ interface Session {
   tools: McpTools;
   running?: AbortController;
   calls: number;
+  prefix: string;
 }
 
 /** Serves one ACP client on stdin and stdout; resolves when it hangs up. */
@@ -29,7 +30,8 @@ export async function serveEmbeddedAgent(programs: ProgramPort): Promise<void> {
   const sessions = new Map<string, Session>();
   const open = (id: string, servers: McpServer[]): void => {
     const old = sessions.get(id);
-    sessions.set(id, { tools: mcpTools(servers), calls: 0 });
+    // A session may be taken up by another process: its calls must not have the names of earlier ones.
+    sessions.set(id, { tools: mcpTools(servers), calls: 0, prefix: randomUUID().slice(0, 8) });
     void old?.tools.close();
   };
 
@@ -92,7 +94,7 @@ async function answer(
 ): Promise<string> {
   let known: Map<string, unknown> | undefined;
   const call = async (name: string, args: Record<string, unknown>, signal: AbortSignal): Promise<ToolAnswer> => {
-    const toolCallId = `call_${++session.calls}`;
+    const toolCallId = `call_${session.prefix}_${++session.calls}`;
     await say(client, sessionId, {
       sessionUpdate: 'tool_call',
       toolCallId,
