@@ -5,7 +5,10 @@ const keptRows = 50_000;
 
 /** What others told since one last looked. */
 export interface News {
-  paths: Set<string>;
+  /** Files that they made. */
+  made: Set<string>;
+  /** Files to which they did anything else, whether they made them or not. */
+  changed: Set<string>;
   /** The last row there is, of whomever. */
   upTo: number;
   /** Older rows were dropped before they were seen: anything may have changed. */
@@ -19,6 +22,9 @@ export class ChangeLog {
   readonly #db: Database;
   #seen: number;
   #trimmedAt = 0;
+  /** What others told lately, in the order of the rows, and up to which row that was looked up. */
+  readonly #lately = new Map<string, number>();
+  #latest = 0;
 
   static async open(db: Database): Promise<ChangeLog> {
     await db.migrate('catalog_changes', changeSteps);
@@ -44,13 +50,33 @@ export class ChangeLog {
     const { first, last } = this.#db.get<{ first: number | null; last: number | null }>(
       'SELECT (SELECT min(seq) FROM catalog_changes) AS first, (SELECT max(seq) FROM catalog_changes) AS last',
     )!;
-    const rows = this.#db.all<{ path: string }>(
-      'SELECT path FROM catalog_changes WHERE seq > ? AND writer IS NOT ?',
+    const rows = this.#db.all<{ path: string; isNew: number }>(
+      'SELECT path, name IS NOT NULL AS isNew FROM catalog_changes WHERE seq > ? AND writer IS NOT ?',
       from,
       this.writer,
     );
+    const news = { made: new Set<string>(), changed: new Set<string>() };
+    for (const { path, isNew } of rows) news[isNew ? 'made' : 'changed'].add(path);
     // Rows are numbered without a gap.
-    return { paths: new Set(rows.map(({ path }) => path)), upTo: last ?? from, isBroken: (first ?? 0) > from + 1 };
+    return { ...news, upTo: last ?? from, isBroken: (first ?? 0) > from + 1 };
+  }
+
+  /** Whether others told of a path since `from`, which may only grow; to be asked at once. */
+  toldSince(from: number): { has(path: string): boolean } {
+    const rows = this.#db.all<{ seq: number; path: string }>(
+      'SELECT seq, path FROM catalog_changes WHERE seq > ? AND writer IS NOT ? ORDER BY seq',
+      Math.max(from, this.#latest),
+      this.writer,
+    );
+    for (const { seq, path } of rows) {
+      this.#lately.delete(path);
+      this.#lately.set(path, seq);
+      this.#latest = seq;
+    }
+    for (const [path, seq] of this.#lately)
+      if (seq <= from) this.#lately.delete(path);
+      else break;
+    return this.#lately;
   }
 
   /** Everything that was told after a row that is still there; undefined when that one is not. */

@@ -9,7 +9,7 @@ import type { Change, FileStamp, StoredRecords } from './stored-records.ts';
 /** In bulk: the order is made when all are there. Told: by another process, which put these into the cache. */
 export interface Looking {
   inBulk?: boolean;
-  told?: Set<string> | undefined;
+  told?: { has(path: string): boolean } | undefined;
 }
 
 export interface FolderLookOptions {

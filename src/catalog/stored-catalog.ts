@@ -12,7 +12,7 @@ import {
 } from '../store/index.ts';
 import { packSummary, unpackSummary } from './cached-summary.ts';
 import { openCatalogCache, type CatalogCache } from './catalog-cache.ts';
-import { ChangeLog } from './change-log.ts';
+import { ChangeLog, type News } from './change-log.ts';
 import { ChangeQueue, type Creation, type Operation } from './change-queue.ts';
 import { FolderLook, type Looking } from './folder-look.ts';
 import { FolderWatch } from './folder-watch.ts';
@@ -166,15 +166,22 @@ export class StoredCatalog {
 
   /** Reads what other processes told, up to a row before which nothing is under way any more. */
   async #takeIn(upTo: number): Promise<void> {
-    const { paths, isBroken } = this.#log.newsSince(this.#log.seen);
-    if (isBroken) await this.#look.through(() => false);
-    await this.#lookAtAll(paths, paths);
+    const news = this.#log.newsSince(this.#log.seen);
+    if (news.isBroken) await this.#look.through(() => false);
+    await this.#lookAtNews(news);
     this.#log.saw(upTo);
   }
 
+  /** What is new and known already needs no second look: whoever makes a file finds nothing in its place. */
+  async #lookAtNews({ made, changed }: News): Promise<void> {
+    const paths = new Set(changed);
+    for (const path of made) if (!this.records.stampOf(path)) paths.add(path);
+    await this.#lookAtAll(paths, paths);
+  }
+
   /** What others told lately. They put it into the cache, too. */
-  #told(): Set<string> {
-    return this.#log.newsSince(Math.max(this.#log.seen, this.#settledSeq)).paths;
+  #told(): { has(path: string): boolean } {
+    return this.#log.toldSince(Math.max(this.#log.seen, this.#settledSeq));
   }
 
   /** Nothing that we do depends on it yet: many of them are taken in together. */
@@ -301,12 +308,12 @@ export class StoredCatalog {
 
   /** Looks at what other processes told lately; answers the newest row. */
   async freshen(): Promise<number> {
-    const { paths, upTo } = this.#log.newsSince(Math.max(this.#log.seen, this.#settledSeq));
-    await this.#lookAtAll(paths, paths);
-    return upTo;
+    const news = this.#log.newsSince(Math.max(this.#log.seen, this.#settledSeq));
+    await this.#lookAtNews(news);
+    return news.upTo;
   }
 
-  async #lookAtAll(paths: Set<string>, told?: Set<string>): Promise<void> {
+  async #lookAtAll(paths: Set<string>, told?: Looking['told']): Promise<void> {
     const files: string[] = [];
     for (const path of paths) {
       if (path === switchesPath) this.#options.onSwitches();
