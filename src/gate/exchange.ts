@@ -26,7 +26,7 @@ export interface Exchange {
 }
 
 const storeAtOnce = 512;
-const checkAtOnce = 8;
+const turnMs = 2;
 const bodyFields = Object.keys(ToolBody.properties);
 const serverFields = new Set([
   'id',
@@ -143,9 +143,9 @@ class Import {
     const owner = this.#catalog.bundleBySlug(bundle.slug);
     if (owner && owner.id !== parseUuid7(bundle.id)) throw fail('bundle.exists', { slug: bundle.slug });
     if (!owner) return;
-    let looked = 0;
+    const pause = inTurns();
     for (const { slug, version } of tools) {
-      if (++looked % checkAtOnce === 0) await nextTurn();
+      await pause();
       if (this.#catalog.summary(owner.id, slug, version)) throw fail('tool.exists', { slug, version });
     }
   }
@@ -161,14 +161,14 @@ class Import {
       await this.#gate.patchBundle(this.#actor, target.id, { isEnabled: false });
   }
 
-  /** Many are on their way to the disk at once, but only a few are checked in one turn; versions of one tool keep their order. */
+  /** Many are on their way to the disk at once, but all that is checked in one turn takes a moment only; versions of one tool keep their order. */
   async #takeTools(bundle: Bundle, tools: Iterable<PackedTool>): Promise<void> {
     const storing = new Map<string, Promise<void>>();
     const problems: unknown[] = [];
-    let checked = 0;
+    const pause = inTurns();
     try {
       for (const tool of tools) {
-        if (++checked % checkAtOnce === 0) await nextTurn();
+        await pause();
         await storing.get(tool.slug);
         while (this.#underWay.size >= storeAtOnce) await this.#underWay.values().next().value;
         if (problems.length > 0) break;
@@ -216,6 +216,13 @@ class Import {
     for (const key of this.#made.tools.toReversed()) await this.#gate.deleteTool(this.#actor, key).catch(() => {});
     for (const id of this.#made.bundles.toReversed()) await this.#gate.deleteBundle(this.#actor, id).catch(() => {});
   }
+}
+
+/** Lets others have a turn whenever this one has lasted long enough. */
+function inTurns(): () => Promise<void> | undefined {
+  let since = performance.now();
+  return () =>
+    performance.now() - since < turnMs ? undefined : nextTurn().then(() => void (since = performance.now()));
 }
 
 /** Says which of many tools a refusal is about. */

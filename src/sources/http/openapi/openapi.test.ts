@@ -190,7 +190,10 @@ test('objects in a query are spread as their style says, joined lists become tex
 
 test('an API whose name begins with a digit has secrets that can be set', () => {
   const securitySchemes = { main: { type: 'http', scheme: 'bearer' } };
-  const made = one({ security: [{ main: [] }] }, { info: { title: '1Password Über', version: '1' }, components: { securitySchemes } });
+  const made = one(
+    { security: [{ main: [] }] },
+    { info: { title: '1Password Über', version: '1' }, components: { securitySchemes } },
+  );
   assert.deepEqual(requestOf(made.tools[0]).auth, { type: 'bearer', value: '${_1_PASSWORD_BER_MAIN_TOKEN}' });
   compileRequest(requestOf(made.tools[0]), made.tools[0]!.argSchema);
 });
@@ -519,7 +522,11 @@ test('schemas of the same name are told apart in the tool that needs both, and i
       },
       {
         components: {
-          schemas: { Pet: { properties: { owner: { $ref: '#/components/schemas/Owner' } } }, Owner: { type: 'string' }, Both: both },
+          schemas: {
+            Pet: { properties: { owner: { $ref: '#/components/schemas/Owner' } } },
+            Owner: { type: 'string' },
+            Both: both,
+          },
           'x-old': { Pet: { properties: { next: { $ref: '#/components/x-old/Pet' } } } },
         },
       },
