@@ -1,5 +1,6 @@
+import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { closeSync, fstatSync, fsync, fsyncSync, linkSync, openSync, renameSync, unlinkSync, writeSync } from 'node:fs';
+import { closeSync, fstatSync, fsync, fsyncSync, linkSync, openSync, renameSync, statSync, unlinkSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 
@@ -86,6 +87,17 @@ export async function syncPaths(paths: readonly string[]): Promise<void> {
   const problems = await syncAll(handles);
   for (const handle of handles) closeSync(handle);
   for (const problem of problems.values()) throw errorOf(problem);
+}
+
+/**
+ * Makes everything on the file system of a folder last: a fraction of what many files cost one by one. Answers false where
+ * that cannot be done, or where some of its folders lie on another one.
+ */
+export async function syncFileSystem(folder: string, folders: Iterable<string>): Promise<boolean> {
+  const deviceOf = (path: string): number | undefined => statSync(path, { throwIfNoEntry: false })?.dev;
+  const device = deviceOf(folder);
+  for (const each of folders) if ((deviceOf(each) ?? device) !== device) return false;
+  return new Promise((resolve) => execFile('sync', ['-f', folder], (error) => resolve(error === null)));
 }
 
 function openIfThere(path: string): number | undefined {

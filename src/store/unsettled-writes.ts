@@ -1,7 +1,8 @@
 import { dirname, join } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { NewFile, SharedPlace } from './file-messages.ts';
 import type { ProcessLock } from './lock.ts';
-import { syncPaths } from './new-files.ts';
+import { syncFileSystem, syncPaths } from './new-files.ts';
 import { WriteJournal, type JournalPlace } from './write-journal.ts';
 
 /** So few files do not make up for the making of a journal. */
@@ -51,7 +52,7 @@ export class UnsettledWrites {
     if (!journal || journal.isEmpty) return;
     await this.#sync(paths);
     if (!journal.append(paths.map((path) => ({ path, bytes: undefined }))))
-      await this.#settleAll(journal, async (settle) => settle());
+      await this.#settleAll(journal, async (work) => work());
   }
 
   /** Throws when the disk refuses; then everything stays in the journal. */
@@ -61,29 +62,37 @@ export class UnsettledWrites {
     const journal = this.#journal;
     if (!journal) return Promise.resolve();
     // Never by blocking: whoever holds the lock may wait for this thread.
-    const held = (settle: () => void): Promise<void> => this.#lock.hold(async () => settle());
+    const held = (work: () => void): Promise<void> => this.#lock.hold(async () => work());
     this.#settling ??= this.#settleAll(journal, held).finally(() => (this.#settling = undefined));
     return this.#settling;
   }
 
-  async #settleAll(journal: WriteJournal, held: (settle: () => void) => Promise<void>): Promise<void> {
+  async #settleAll(journal: WriteJournal, held: (work: () => void) => Promise<void>): Promise<void> {
+    let end: JournalPlace | undefined;
+    // What is kept and not placed yet cannot be synced: whoever places it holds the lock.
+    await held(() => (end = journal.end()));
     const start = journal.start();
-    if (!start) return;
+    if (!start || !end) return;
     let next: JournalPlace = start;
-    let paths: string[] = [];
+    const paths: string[] = [];
     for (const entry of journal.entries()) {
+      if (entry.next.at > end.at) break;
       next = entry.next;
-      if (entry.bytes) paths.push(entry.path);
-      if (paths.length < syncAtOnce) continue;
-      await this.#sync(paths);
-      paths = [];
+      if (entry.bytes && paths.push(entry.path) % syncAtOnce === 0) await nextTurn();
     }
-    await this.#sync(paths);
+    await this.#syncMany(paths);
     if (next !== start) await held(() => journal.settle(start, next));
     if (!journal.isGone || this.#journal !== journal) return;
     this.#journal = undefined;
     this.#isPreparing = false;
     journal.close();
+  }
+
+  async #syncMany(paths: readonly string[]): Promise<void> {
+    const { folder } = this.#place;
+    const folders = new Set(paths.map((path) => join(folder, dirname(path))));
+    if (paths.length > syncAtOnce && (await syncFileSystem(folder, folders))) return;
+    for (let from = 0; from < paths.length; from += syncAtOnce) await this.#sync(paths.slice(from, from + syncAtOnce));
   }
 
   async #sync(paths: readonly string[]): Promise<void> {

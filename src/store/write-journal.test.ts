@@ -3,11 +3,13 @@ import { mkdir, mkdtemp, open, readdir, readFile, rm, stat, truncate, writeFile 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import fc from 'fast-check';
 import { afterPowerCut } from '../../test/kit/power-cut.ts';
 import type { NewFile, SharedPlace } from './file-messages.ts';
 import { FileThread } from './file-thread.ts';
 import { recoverWrites } from './recovered-writes.ts';
+import { ProcessLock } from './lock.ts';
 import { changeSteps } from './shared-folder.ts';
 import { Database } from './sqlite.ts';
 import { WriteJournal } from './write-journal.ts';
@@ -201,6 +203,23 @@ describe('the journal of what is written', () => {
       assert.deepEqual(unsettled(), ['a/one', 'a/two', 'settled a/one']);
       await files.close();
       assert.deepEqual(unsettled(), []);
+    });
+
+    it('settles many at once, and never what another process has kept and not placed yet', async () => {
+      for (let n = 0; n < 3; n++) await create(...Array.from({ length: 40 }, (_, i) => file(`many-${n}-${i}`, 'x')));
+      assert.equal(unsettled().length, 120);
+      const lock = new ProcessLock(place.lockPath);
+      const closing = await lock.hold(async () => {
+        keep(entry('early', 'x'));
+        const closed = files.close();
+        await sleep(50);
+        keep(entry('late', 'x'));
+        assert.equal(unsettled().length, 122);
+        return [closed];
+      });
+      await closing[0];
+      assert.deepEqual(unsettled(), []);
+      await lock.close();
     });
 
     it('lets new files last one by one where there is no room for them, or no journal any more', async () => {

@@ -129,6 +129,12 @@ export class WriteJournal {
     return this.#head()?.start;
   }
 
+  /** Where the next entry goes. All that lies before it is placed when the lock was held to ask this. */
+  end(): JournalPlace | undefined {
+    const head = this.#head();
+    return head && this.#end(head);
+  }
+
   /** What does not last by itself, in the order in which it was written, with the place behind each. */
   *entries(): Generator<JournalEntry & { next: JournalPlace }> {
     const head = this.#head();
@@ -147,7 +153,6 @@ export class WriteJournal {
     closeSync(this.#handle);
   }
 
-  /** Where the next entry goes. */
   #end({ start }: Head): JournalPlace {
     let end = this.#known && this.#known.at >= start.at ? this.#known : start;
     for (let read = this.#entryAt(end); read; read = this.#entryAt(end)) end = read.next;
