@@ -44,6 +44,8 @@ export interface ChangeQueueOptions {
 }
 
 const groupSize = 256;
+/** What one hop to the thread carries: more would hold up everybody while it is handed over. */
+const groupLength = 4 * 2 ** 20;
 
 /** Changes of the catalog's files, in groups: those that wait together share one hold of the lock, and one sync of a folder. */
 export class ChangeQueue {
@@ -170,9 +172,11 @@ function creationsAtFront(queue: readonly Queued[]): QueuedCreation[] {
   const together: QueuedCreation[] = [];
   const paths = new Set<string>();
   const owners = new Map<string, string>();
+  let length = 0;
   for (const each of queue) {
-    if (!('creation' in each) || together.length === groupSize) break;
-    const { path, name, owner } = each.creation;
+    if (!('creation' in each) || together.length === groupSize || length >= groupLength) break;
+    const { path, name, owner, text } = each.creation;
+    length += text.length;
     if (paths.has(path) || (owners.get(name) ?? owner) !== owner) break;
     paths.add(path);
     owners.set(name, owner);
