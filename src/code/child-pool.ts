@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os';
-import { Child } from './child-process.ts';
+import { Child, type Watchers } from './child-process.ts';
 
-export interface PoolOptions {
+export interface PoolOptions extends Watchers {
   childPath: string;
   /** Children that one owner may keep busy, and that are kept warm. */
   size?: number;
@@ -121,11 +121,13 @@ export class ChildPool {
   }
 
   #spawn(): Child {
-    const { childPath } = this.#options;
+    const { childPath, onAsked, onAnswered } = this.#options;
     const maxMemoryMb = this.#options.maxMemoryMb();
     return new Child(childPath, {
       heapMb: 64 + maxMemoryMb * 3,
       maxResidentBytes: (baseMb + maxMemoryMb * 3) * 1024 * 1024,
+      onAsked,
+      onAnswered,
     });
   }
 

@@ -38,12 +38,19 @@ const diesWithParent = existsSync('/usr/bin/setpriv')
 /** False where a child whose server was killed would go on with its program: such a program must end by itself. */
 export const childrenDieWithUs = diesWithParent.length > 0;
 
+/** Who is told when a child was asked something, and when it answered. */
+export interface Watchers {
+  onAsked?: (() => void) | undefined;
+  onAnswered?: (() => void) | undefined;
+}
+
 /** One forked process that runs programs, one message at a time, and can be killed at any moment. */
 export class Child implements Lingering {
   readonly #process: ChildProcess;
   readonly #channel: Socket;
   readonly #reader = new FrameReader<FromChild>();
   readonly #maxResidentBytes: number;
+  readonly #watchers: Watchers;
   #pending: Pending | undefined;
   #watch: NodeJS.Timeout | undefined;
   #reason: Kill = 'not-started';
@@ -56,7 +63,8 @@ export class Child implements Lingering {
   isDead = false;
   onExit: (() => void) | undefined;
 
-  constructor(childPath: string, options: { heapMb: number; maxResidentBytes: number }) {
+  constructor(childPath: string, options: { heapMb: number; maxResidentBytes: number } & Watchers) {
+    this.#watchers = options;
     this.#maxResidentBytes = options.maxResidentBytes;
     this.ready = new Promise((resolve) => (this.#settleReady = resolve));
     const flags = [
@@ -110,6 +118,7 @@ export class Child implements Lingering {
       this.#pending = { resolve, reject, startedAt: performance.now(), maxMs };
       begun(this);
       this.#channel.write(encodeFrame(message, tail));
+      this.#watchers.onAsked?.();
     });
   }
 
@@ -128,6 +137,7 @@ export class Child implements Lingering {
   }
 
   #receive(data: Buffer): void {
+    this.#watchers.onAnswered?.();
     for (const frame of this.#reader.push(data)) {
       if (frame.head.op === 'ready') {
         this.#reason = 'crashed';

@@ -26,6 +26,9 @@ export interface EngineOptions {
   limits: () => EngineLimits;
   /** Children one owner may keep busy; by default as many as there are processors, two to four. */
   children?: number;
+  /** Told when a child was asked something, and when it answered: mostly a moment later. */
+  onAsked?: () => void;
+  onAnswered?: () => void;
 }
 
 export interface ProgramRequest {
@@ -94,6 +97,8 @@ export function openEngine(options: EngineOptions): Engine {
     childPath: options.childPath,
     ...(options.children === undefined ? {} : { size: options.children }),
     maxMemoryMb: () => options.limits().maxMemoryMb,
+    onAsked: options.onAsked,
+    onAnswered: options.onAnswered,
   });
   pool.warm();
   return {

@@ -17,7 +17,7 @@ import {
 } from '../gate/index.ts';
 import { auditTools, doctorTools, statsTools } from '../observe/index.ts';
 import { projectTools, workspaceTools } from '../projects/index.ts';
-import { type BuiltInBundle, functionName, newUuid, packName } from '../schema/index.ts';
+import { type BuiltInBundle, cameIn, functionName, newUuid, packName, stayAwake } from '../schema/index.ts';
 import { callerTools, configTools, containerTools, imageTools, sessionTools } from '../sessions/index.ts';
 import {
   calcTools,
@@ -154,6 +154,8 @@ export async function openTools(
     childPath: entryPoint('code/child'),
     limits: () => settings().code,
     ...(settings().code.children !== undefined && { children: settings().code.children }),
+    onAsked: stayAwake,
+    onAnswered: cameIn,
   });
   closers.push(() => engine.close());
   const packs = directory(catalog, views);

@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { test } from 'node:test';
 import assert from 'node:assert/strict';
-import { stayAwake } from './stay-awake.ts';
+import { cameIn, stayAwake } from './stay-awake.ts';
 
 const isAwake = (): boolean => process.getActiveResourcesInfo().includes('Immediate');
 const canBe = availableParallelism() > 1;
@@ -18,6 +18,15 @@ test('the event loop looks out for a moment, serves what comes meanwhile, and th
   stayAwake();
   assert.equal(isAwake(), canBe);
   await asleep();
+});
+
+test('what comes in while it looks out is a reason to look out again, however long the answer takes', async () => {
+  for (let i = 0; i < 64; i++) {
+    stayAwake();
+    assert.equal(isAwake(), canBe);
+    cameIn();
+    await asleep();
+  }
 });
 
 test('where nothing comes in time it is tried only now and then, until something does', async () => {

@@ -27,6 +27,11 @@ export function stayAwake(): void {
   setImmediate(look);
 }
 
+/** To be called when something came in: if it did so while we looked out for it, that was worth it. */
+export function cameIn(): void {
+  if (isAwake) inVain = 0;
+}
+
 function look(): void {
   if (performance.now() < until) return void setImmediate(look);
   isAwake = false;

@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders, IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type { FastifyInstance } from 'fastify';
+import { cameIn } from '../../schema/index.ts';
 
 /** A POST or PUT that the router has not seen. */
 export interface PlainPost {
@@ -49,6 +50,7 @@ export function plainPosts(app: FastifyInstance, isOrdinary: (request: IncomingM
   };
   server.off('request', router);
   server.on('request', (request, response) => {
+    cameIn();
     const serve = serverOf(request);
     if (!serve || !isPlain(request.headers, maxBytes) || !isOrdinary(request)) return router(request, response);
     serve(new Post(request, response, router));

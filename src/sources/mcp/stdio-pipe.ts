@@ -1,7 +1,7 @@
 import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
-import { stayAwake } from '../../schema/index.ts';
+import { cameIn, stayAwake } from '../../schema/index.ts';
 import type { LaunchPlan } from './launch.ts';
 import { Outbox } from './outbox.ts';
 
@@ -79,6 +79,7 @@ export class StdioPipe implements Transport {
   }
 
   #read(text: string): void {
+    cameIn();
     if (this.#heldLength > 0 && !text.includes('\n')) return this.#hold(text);
     const lines = (this.#heldLength === 0 ? text : this.#held.join('') + text).split('\n');
     this.#held = [];
