@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { zip, type AsyncZippable } from 'fflate';
 import { fail, Failure, isObject } from '../schema/index.ts';
-import { writeZip } from './write-zip.ts';
 import { DamagedZip, zipEntries, type ZipEntry } from './zip-entries.ts';
 
 export type PackedTool = Record<string, unknown> & { slug: string; version: string };
@@ -19,23 +19,28 @@ const limits = { entries: 100_000, entryBytes: 4 * 2 ** 20, totalBytes: 256 * 2 
 
 /** `oubliette.json`, and per bundle a folder with `bundle.json` and one file per tool version. */
 export function zipBundles(bundles: readonly PackedBundle[]): Promise<Uint8Array> {
-  return writeZip(filesOf(bundles, 2), 6);
+  return zipped(bundles, (value) => jsonBytes(value, 2), 6);
 }
 
 /** The same for a server, which takes it apart at once: to make it small costs more than to send it, up to a size. */
 export async function zipToSend(bundles: readonly PackedBundle[]): Promise<Uint8Array> {
-  const files = [...filesOf(bundles, 0)];
-  const size = files.reduce((sum, [, bytes]) => sum + bytes.length, 0);
-  return writeZip(files, size <= maxLooseBytes ? 0 : 1);
+  const loose = await zipped(bundles, (value) => jsonBytes(value, 0), 0);
+  return loose.length <= maxLooseBytes ? loose : zipped(bundles, (value) => jsonBytes(value, 0), 6);
 }
 
-function* filesOf(bundles: readonly PackedBundle[], indent: number): Generator<[string, Buffer], void, void> {
-  const bytesOf = (value: unknown): Buffer => Buffer.from(`${JSON.stringify(value, null, indent)}\n`);
-  yield [manifestName, bytesOf({ format, exportedAt: new Date().toISOString() })];
+function zipped(
+  bundles: readonly PackedBundle[],
+  bytesOf: (value: unknown) => Uint8Array,
+  level: 0 | 6,
+): Promise<Uint8Array> {
+  const files: AsyncZippable = { [manifestName]: bytesOf({ format, exportedAt: new Date().toISOString() }) };
   for (const { bundle, tools } of bundles) {
-    yield [`${bundle.slug}/bundle.json`, bytesOf(bundle)];
-    for (const tool of tools) yield [`${bundle.slug}/tools/${tool.slug}/${tool.version}.json`, bytesOf(tool)];
+    files[`${bundle.slug}/bundle.json`] = bytesOf(bundle);
+    for (const tool of tools) files[`${bundle.slug}/tools/${tool.slug}/${tool.version}.json`] = bytesOf(tool);
   }
+  return new Promise((resolve, reject) =>
+    zip(files, { level }, (error, bytes) => (error ? reject(error) : resolve(bytes))),
+  );
 }
 
 /**
@@ -143,7 +148,11 @@ function unpacked(entry: ZipEntry): Uint8Array {
   }
 }
 
+const encoder = new TextEncoder();
 const decoder = new TextDecoder('utf-8', { fatal: true });
+
+const jsonBytes = (value: unknown, indent: number): Uint8Array =>
+  encoder.encode(`${JSON.stringify(value, null, indent)}\n`);
 
 function invalid(reason: string, cause?: unknown): Error {
   return fail('import.invalid', { reason }, { cause });
