@@ -5,7 +5,7 @@ import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promi
 const turnsForMs = 1;
 const shortestNapMs = 0.05;
 /** Whoever holds the lock for a moment waits for the disk meanwhile: to look sooner is in vain. */
-const lockNapMs = 0.2;
+const lockNapMs = 0.1;
 const longestNapMs = 1;
 
 /**
