@@ -1,3 +1,4 @@
+import { access } from 'node:fs/promises';
 import { Worker } from 'node:worker_threads';
 import { entryPoint } from '../entry.ts';
 import { AskedThread } from './asked-thread.ts';
@@ -9,11 +10,13 @@ import type { Created, FileRequest, KnownFile, Looked, NewFile, SharedPlace } fr
  */
 export class FileThread {
   readonly #folder: string;
+  readonly #journalPath: string;
   readonly #thread: AskedThread<FileRequest>;
   #hasCreated = false;
 
   constructor(place: SharedPlace) {
     this.#folder = place.folder;
+    this.#journalPath = place.journalPath;
     this.#thread = new AskedThread('the thread that writes files', () =>
       new Worker(entryPoint('store/file-worker'), {
         workerData: place,
@@ -33,7 +36,14 @@ export class FileThread {
    * lasts by itself from now on, and is not put back after a power cut.
    */
   async settle(paths: readonly string[]): Promise<void> {
-    await this.#thread.ask({ kind: 'settle', paths });
+    if (await this.#hasJournal()) await this.#thread.ask({ kind: 'settle', paths });
+  }
+
+  #hasJournal(): Promise<boolean> {
+    return access(this.#journalPath).then(
+      () => true,
+      () => false,
+    );
   }
 
   /** Puts a file in its place in the shared folder, whatever is there; it lasts when it is answered. Throws when the system refuses. */
@@ -48,7 +58,7 @@ export class FileThread {
 
   async close(): Promise<void> {
     // What cannot be settled now stays in the journal.
-    if (this.#hasCreated) await this.#thread.ask({ kind: 'settle-all' }).catch(() => {});
+    if (this.#hasCreated && (await this.#hasJournal())) await this.#thread.ask({ kind: 'settle-all' }).catch(() => {});
     await this.#thread.close();
   }
 }
