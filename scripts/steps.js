@@ -75,3 +75,7 @@ export function typeCheck(node) {
 export function lint(node) {
   checkStep(node, 'lint', 'oxlint/bin/oxlint', ['--deny-warnings']);
 }
+
+export function formatting(node) {
+  checkStep(node, 'format', 'prettier/bin/prettier.cjs', ['--check', '--log-level', 'warn', '.']);
+}

@@ -13,6 +13,8 @@ export interface CatalogOptions {
   db: Database;
   providers: BundleProvider[];
   onCorrupt: (path: string, reason: string) => void;
+  /** Something that nobody waited for failed; it is tried again with what comes next. */
+  onTrouble: (error: unknown) => void;
 }
 
 /** What changed, for the search index and for menus. */
@@ -41,6 +43,7 @@ export class Catalog {
       dbPath: home.stateDb,
       onChange: (changes) => self.#storedChanged(changes),
       onCorrupt: options.onCorrupt,
+      onTrouble: options.onTrouble,
       onSwitches: () => self.refreshOffers(),
     });
     self.#offered = await OfferedCatalog.open(db, providers, (slug) => self.#storedBySlug(slug) !== undefined);

@@ -4,8 +4,8 @@ import { dirname, join } from 'node:path';
 const expectForMs = 5000;
 
 /**
- * Tells which files below a folder of folders were touched, by us or by anyone. Where the system cannot watch,
- * `onBlind` names the folder so that it can be looked through from time to time instead.
+ * Tells which files below a folder of folders were touched, by us or by anyone. Folders that the system cannot watch
+ * are `blind`: they must be looked through from time to time instead.
  */
 export class FolderWatch {
   readonly #root: string;

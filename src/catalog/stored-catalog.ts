@@ -32,6 +32,8 @@ export interface StoredCatalogOptions {
   dbPath: string;
   onChange: (changes: Change[]) => void;
   onCorrupt: (path: string, reason: string) => void;
+  /** Something that nobody waited for failed; it is tried again with what comes next. */
+  onTrouble: (error: unknown) => void;
   /** Another process changed switches of offered bundles or tools. */
   onSwitches: () => void;
 }
@@ -325,7 +327,7 @@ export class StoredCatalog {
 
   #inBackground(work: () => Promise<void>): void {
     if (this.#closed) return;
-    this.#background = this.#background.then(work).catch(() => {});
+    this.#background = this.#background.then(work).catch(this.#options.onTrouble);
   }
 
   /** Removes a bundle's folder with everything stray in it. */

@@ -11,6 +11,7 @@ const catalog = await Catalog.open({
   db,
   providers: [],
   onCorrupt: (path, reason) => console.log(`corrupt ${path} ${reason}`),
+  onTrouble: (error) => console.log(`trouble ${String(error)}`),
 });
 console.log('ready');
 await new Promise((resolve) => process.stdin.once('data', resolve));

@@ -57,7 +57,7 @@ async function oneRace(root: string, tally: Tally): Promise<void> {
 async function makeBundle(root: string): Promise<string> {
   const home = await openHome(root);
   const db = new Database(home.stateDb);
-  const catalog = await Catalog.open({ home, db, providers: [], onCorrupt: () => {} });
+  const catalog = await Catalog.open({ home, db, providers: [], onCorrupt: () => {}, onTrouble: () => {} });
   const { bundle } = await catalog.writer.putBundle(randomUUIDv7(), { slug: 'race', displayName: 'Race', isEnabled: true });
   await catalog.close();
   await db.close();
