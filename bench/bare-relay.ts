@@ -13,7 +13,9 @@ if (mode === 'client') {
   process.stdin.on('end', () => process.exit(0));
 } else {
   const db = new DatabaseSync(`${path}.db`);
-  db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; CREATE TABLE asks (id INTEGER PRIMARY KEY, text TEXT)');
+  db.exec(
+    'PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; CREATE TABLE asks (id INTEGER PRIMARY KEY, text TEXT)',
+  );
   const insert = db.prepare('INSERT INTO asks (text) VALUES (?)');
   const waiting = new Map<number, (result: string) => void>();
   let stream: ServerResponse | undefined;
@@ -22,7 +24,9 @@ if (mode === 'client') {
       const { id, params } = JSON.parse(line) as { id: unknown; params: unknown };
       const ask = Number(insert.run(JSON.stringify(params)).lastInsertRowid);
       waiting.set(ask, (result) => socket.write(`${JSON.stringify({ jsonrpc: '2.0', id, result })}\n`));
-      stream?.write(`id: ${ask}\nevent: caller_tool_request\ndata: ${JSON.stringify({ request_id: ask, arguments: params })}\n\n`);
+      stream?.write(
+        `id: ${ask}\nevent: caller_tool_request\ndata: ${JSON.stringify({ request_id: ask, arguments: params })}\n\n`,
+      );
     });
   }).listen(path);
   const http = createHttp((request, response) => {
@@ -39,6 +43,8 @@ if (mode === 'client') {
       waiting.delete(request_id);
       response.end('{"ok":true}');
     });
-  }).listen(0, '127.0.0.1', () => console.log(JSON.stringify({ url: `http://127.0.0.1:${(http.address() as { port: number }).port}` })));
+  }).listen(0, '127.0.0.1', () =>
+    console.log(JSON.stringify({ url: `http://127.0.0.1:${(http.address() as { port: number }).port}` })),
+  );
   process.on('SIGTERM', () => process.exit(0));
 }

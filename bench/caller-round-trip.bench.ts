@@ -23,13 +23,21 @@ export async function bench(): Promise<Row[]> {
   try {
     const session = await lendingSession(server, 0);
     const ours = agentSide([await bundledProgram('client'), '--socket', session.socket], closers);
-    await ours.ask('initialize', { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'bench', version: '1' } });
+    await ours.ask('initialize', {
+      protocolVersion: '2025-11-25',
+      capabilities: {},
+      clientInfo: { name: 'bench', version: '1' },
+    });
     await ours.ask('tools/list', {});
     await caller(`${server.url}/sessions/${session.id}/events`, server.token, closers, (request_id) =>
-      post(`${server.url}/call/caller_tool_response`, server.token, { args: { session_id: session.id, request_id, result: 'done' } }),
+      post(`${server.url}/call/caller_tool_response`, server.token, {
+        args: { session_id: session.id, request_id, result: 'done' },
+      }),
     );
     const theirs = agentSide([join(import.meta.dirname, 'bare-relay.ts'), 'client', join(folder, 's')], closers);
-    await caller(`${bare.ready.url}/`, '', closers, (request_id) => post(`${bare.ready.url}/`, 'none', { request_id, result: 'done' }));
+    await caller(`${bare.ready.url}/`, '', closers, (request_id) =>
+      post(`${bare.ready.url}/`, 'none', { request_id, result: 'done' }),
+    );
     const timed = (ask: () => Promise<unknown>) => async (): Promise<number> => {
       const taken: number[] = [];
       for (let i = 0; i < calls; i++) {
@@ -47,7 +55,13 @@ export async function bench(): Promise<Row[]> {
     await interleave(2, both);
     const sides = await interleave(rounds, both);
     return [
-      { what: 'caller round trip, p50', unit: 'ms', ...sides, otherName: 'bare chain', goal: { of: 'ratio', atMost: 2 } },
+      {
+        what: 'caller round trip, p50',
+        unit: 'ms',
+        ...sides,
+        otherName: 'bare chain',
+        goal: { of: 'ratio', atMost: 2 },
+      },
       ...(await crowd(server, closers)),
       ...(await discovery(server, session.socket)),
     ];
@@ -71,13 +85,24 @@ async function crowd(server: TestServer, closers: (() => void)[]): Promise<Row[]
         call('caller_tool_response', { session_id: id, request_id, result: 'done' }),
       );
       const relay = jsonLines(connectSocket(socket), closers);
-      await Promise.all(Array.from({ length: 10 }, async () => {
-        const { result } = (await relay.ask('caller_tool', { tool: 'ask', arguments: { n: 1 } })) as { result?: unknown };
-        if (result === 'done') answered++;
-      }));
+      await Promise.all(
+        Array.from({ length: 10 }, async () => {
+          const { result } = (await relay.ask('caller_tool', { tool: 'ask', arguments: { n: 1 } })) as {
+            result?: unknown;
+          };
+          if (result === 'done') answered++;
+        }),
+      );
     }),
   );
-  return [{ what: '1,000 requests over 100 sessions, answered', unit: 'calls', ours: [answered], goal: { of: 'value', atLeast: 1000 } }];
+  return [
+    {
+      what: '1,000 requests over 100 sessions, answered',
+      unit: 'calls',
+      ours: [answered],
+      goal: { of: 'value', atLeast: 1000 },
+    },
+  ];
 }
 
 /** Discovery against an echo of as many bytes over a socket. */
@@ -97,15 +122,26 @@ async function discovery(server: TestServer, socket: string): Promise<Row[]> {
   for (const close of closers) close();
   await echo.stop();
   await rm(folder, { recursive: true, force: true });
-  return [{ what: 'discovery of all tools, less 5 ms', unit: 'ms', ours: ours.map((ms) => Math.max(0, ms - 5)), other, otherName: 'bare echo', goal: { of: 'ratio', atMost: 2 } }];
+  return [
+    {
+      what: 'discovery of all tools, less 5 ms',
+      unit: 'ms',
+      ours: ours.map((ms) => Math.max(0, ms - 5)),
+      other,
+      otherName: 'bare echo',
+      goal: { of: 'ratio', atMost: 2 },
+    },
+  ];
 }
 
-const callTool = (server: TestServer) => async (name: string, args: object): Promise<any> => {
-  const response = await server.fetch(`/call/${name}`, { method: 'POST', json: { args } });
-  const answer = (await response.json()) as { ok?: boolean; value?: unknown };
-  if (!answer.ok) throw new Error(`${name}: ${JSON.stringify(answer)}`);
-  return answer.value;
-};
+const callTool =
+  (server: TestServer) =>
+  async (name: string, args: object): Promise<any> => {
+    const response = await server.fetch(`/call/${name}`, { method: 'POST', json: { args } });
+    const answer = (await response.json()) as { ok?: boolean; value?: unknown };
+    if (!answer.ok) throw new Error(`${name}: ${JSON.stringify(answer)}`);
+    return answer.value;
+  };
 
 /** The caller's answer, the same way to both sides. */
 async function post(url: string, token: string, body: object): Promise<void> {
@@ -157,10 +193,18 @@ function rpc(input: NodeJS.ReadableStream, write: (line: string) => void) {
 }
 
 /** Follows a stream and answers each request. */
-async function caller(url: string, token: string, closers: (() => void)[], answer: (requestId: string) => Promise<unknown>): Promise<void> {
+async function caller(
+  url: string,
+  token: string,
+  closers: (() => void)[],
+  answer: (requestId: string) => Promise<unknown>,
+): Promise<void> {
   const stop = new AbortController();
   closers.push(() => stop.abort());
-  const response = await fetch(url, { headers: { authorization: `Bearer ${token}`, accept: 'text/event-stream' }, signal: stop.signal });
+  const response = await fetch(url, {
+    headers: { authorization: `Bearer ${token}`, accept: 'text/event-stream' },
+    signal: stop.signal,
+  });
   const parser = createParser({
     onEvent: ({ event, data }) => {
       if (event === 'caller_tool_request') void answer((JSON.parse(data) as { request_id: string }).request_id);

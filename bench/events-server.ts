@@ -16,7 +16,12 @@ const log = eventLog({ db, events: await openEvents(db, folder) });
 const present = presence();
 const questions = asks({ log, tables: await openAsks(db), presence: present, reconnectGraceMs: () => 1000 });
 const app = fastify({ logger: false });
-const body = { type: 'message', role: 'agent', text: 'a line of about eighty characters, as agents write them while they work along', message_id: 'msg_1' } as const;
+const body = {
+  type: 'message',
+  role: 'agent',
+  text: 'a line of about eighty characters, as agents write them while they work along',
+  message_id: 'msg_1',
+} as const;
 
 eventStreamRoutes(app, {
   authenticate: async () => ({ kind: 'local', door: 'rest', principal: 'local', level: 'admin' }),
@@ -44,7 +49,9 @@ app.post('/append', async (request) => {
 await app.listen({ port: 0, host: '127.0.0.1' });
 
 const plain = new DatabaseSync(join(folder, 'plain.db'));
-plain.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; CREATE TABLE frames (run INTEGER, idx INTEGER, frame BLOB, PRIMARY KEY (run, idx)) WITHOUT ROWID');
+plain.exec(
+  'PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; CREATE TABLE frames (run INTEGER, idx INTEGER, frame BLOB, PRIMARY KEY (run, idx)) WITHOUT ROWID',
+);
 const insert = plain.prepare('INSERT INTO frames VALUES (?, ?, ?)');
 let run = 0;
 const open = new Set<ServerResponse>();
@@ -61,7 +68,9 @@ const bare = createServer((request, response) => {
   const isStored = url.searchParams.has('stored');
   void (async () => {
     for (let index = 0; index < Number(url.searchParams.get('n')); index++) {
-      const frame = Buffer.from(`id: ${index}\nevent: message\ndata: ${JSON.stringify({ index, ...body, at, session_id: 'ses_bare', turn: 1 })}\n\n`);
+      const frame = Buffer.from(
+        `id: ${index}\nevent: message\ndata: ${JSON.stringify({ index, ...body, at, session_id: 'ses_bare', turn: 1 })}\n\n`,
+      );
       if (isStored && index % atOnce === 0) plain.exec('BEGIN IMMEDIATE');
       if (isStored) insert.run(run, index, frame);
       if (isStored && index % atOnce === atOnce - 1) plain.exec('COMMIT');
@@ -75,7 +84,8 @@ const bare = createServer((request, response) => {
   })();
 });
 await new Promise<void>((resolve) => bare.listen(0, '127.0.0.1', resolve));
-const urlOf = (server: { address(): unknown }): string => `http://127.0.0.1:${(server.address() as { port: number }).port}`;
+const urlOf = (server: { address(): unknown }): string =>
+  `http://127.0.0.1:${(server.address() as { port: number }).port}`;
 console.log(JSON.stringify({ ours: urlOf(app.server), bare: urlOf(bare) }));
 process.on('SIGTERM', () => {
   void (async () => {

@@ -2,7 +2,8 @@ import { connect, type Socket } from 'node:net';
 import { startChild } from './child.ts';
 import { interleave, type Row } from './measure.ts';
 
-export const about = 'append, deliver to 1 / 100 / 1,000 streams against a bare res.write fan-out, replay, and resume after cuts';
+export const about =
+  'append, deliver to 1 / 100 / 1,000 streams against a bare res.write fan-out, replay, and resume after cuts';
 
 let count = 0;
 
@@ -11,17 +12,35 @@ export async function bench(): Promise<Row[]> {
   const rows: Row[] = [];
   try {
     const append = async (n: number, session: string, batch = 50): Promise<number> =>
-      ((await (await fetch(`${ready.ours}/append?session=${session}&n=${n}&batch=${batch}`, { method: 'POST' })).json()) as { ms: number }).ms;
+      (
+        (await (
+          await fetch(`${ready.ours}/append?session=${session}&n=${n}&batch=${batch}`, { method: 'POST' })
+        ).json()) as { ms: number }
+      ).ms;
     await append(5000, 'warm');
     // A session stores what it read from its agent in batches; a question or an answer is stored alone.
     const appended = await interleave(5, {
       one: async () => 20_000 / ((await append(20_000, `append-${count++}`, 1)) / 1000),
       batch: async () => 20_000 / ((await append(20_000, `append-${count++}`)) / 1000),
     });
-    rows.push({ what: 'append, one by one', unit: 'events/s', ours: appended.one, goal: { of: 'value', atLeast: 10_000 } });
-    rows.push({ what: 'append, in batches of 50', unit: 'events/s', ours: appended.batch, goal: { of: 'value', atLeast: 10_000 } });
+    rows.push({
+      what: 'append, one by one',
+      unit: 'events/s',
+      ours: appended.one,
+      goal: { of: 'value', atLeast: 10_000 },
+    });
+    rows.push({
+      what: 'append, in batches of 50',
+      unit: 'events/s',
+      ours: appended.batch,
+      goal: { of: 'value', atLeast: 10_000 },
+    });
 
-    for (const [streams, n] of [[1, 20_000], [100, 4000], [1000, 1000]] as const) {
+    for (const [streams, n] of [
+      [1, 20_000],
+      [100, 4000],
+      [1000, 1000],
+    ] as const) {
       const taken = await interleave(5, {
         ours: async () => {
           const session = `fan-${count++}`;
@@ -30,7 +49,13 @@ export async function bench(): Promise<Row[]> {
         other: () => deliver(ready.bare, '/events', streams, n, () => fetch(`${ready.bare}/run?n=${n}`)),
       });
       // With one stream most of the time is that of storing, which the bare side does not do; the row below has both.
-      rows.push({ what: `deliver to ${streams} streams`, unit: 'ms', ...taken, otherName: 'bare res.write', goal: { of: 'ratio', atMost: 2 } });
+      rows.push({
+        what: `deliver to ${streams} streams`,
+        unit: 'ms',
+        ...taken,
+        otherName: 'bare res.write',
+        goal: { of: 'ratio', atMost: 2 },
+      });
     }
     const stored = await interleave(5, {
       ours: async () => {
@@ -43,10 +68,16 @@ export async function bench(): Promise<Row[]> {
 
     await append(100_000, 'replay');
     const replay = await interleave(5, {
-      ours: async () => 100_000 / ((await deliver(ready.ours, '/sessions/replay/events', 1, 100_000, async () => {})) / 1000),
+      ours: async () =>
+        100_000 / ((await deliver(ready.ours, '/sessions/replay/events', 1, 100_000, async () => {})) / 1000),
     });
     rows.push({ what: 'replay', unit: 'events/s', ...replay, goal: { of: 'value', atLeast: 100_000 } });
-    rows.push({ what: 'lost or doubled after 50 cuts', unit: 'events', ours: [await cutAndResume(ready.ours, append)], goal: { of: 'value', atMost: 0 } });
+    rows.push({
+      what: 'lost or doubled after 50 cuts',
+      unit: 'events',
+      ours: [await cutAndResume(ready.ours, append)],
+      goal: { of: 'value', atMost: 0 },
+    });
     return rows;
   } finally {
     await stop();
@@ -54,14 +85,21 @@ export async function bench(): Promise<Row[]> {
 }
 
 /** Milliseconds until every stream has had every event exactly once. */
-async function deliver(url: string, path: string, streams: number, n: number, run: () => Promise<unknown>): Promise<number> {
+async function deliver(
+  url: string,
+  path: string,
+  streams: number,
+  n: number,
+  run: () => Promise<unknown>,
+): Promise<number> {
   const readers = await Promise.all(Array.from({ length: streams }, () => Reader.open(url, path)));
   const startedAt = performance.now();
   await Promise.all([run(), ...readers.map((reader) => reader.until(n))]);
   const ms = performance.now() - startedAt;
   for (const reader of readers) {
     reader.close();
-    if (reader.count !== n || reader.last !== n - 1) throw new Error(`a stream had ${reader.count} of ${n} events, the last was ${reader.last}`);
+    if (reader.count !== n || reader.last !== n - 1)
+      throw new Error(`a stream had ${reader.count} of ${n} events, the last was ${reader.last}`);
   }
   return ms;
 }

@@ -52,7 +52,13 @@ export async function load(options: Load): Promise<LoadResult> {
   };
 }
 
-export function requestBytes({ url, method = 'POST', path, headers = {}, body }: Omit<Load, 'inFlight' | 'requests'>): Buffer {
+export function requestBytes({
+  url,
+  method = 'POST',
+  path,
+  headers = {},
+  body,
+}: Omit<Load, 'inFlight' | 'requests'>): Buffer {
   const text = body === undefined ? '' : JSON.stringify(body);
   const all: Record<string, string> = { host: new URL(url).host, ...headers };
   if (body !== undefined)

@@ -4,7 +4,8 @@ import { gunzipSync } from 'node:zlib';
 import { SearchMemory } from '../src/catalog/search-memory.ts';
 import type { Row } from './measure.ts';
 
-export const about = 'how well agents find the right tool: MetaTool queries over 199 tools, untrained, against plain BM25';
+export const about =
+  'how well agents find the right tool: MetaTool queries over 199 tools, untrained, against plain BM25';
 
 const data = join(import.meta.dirname, 'data', 'metatool');
 const at = 5;
@@ -26,10 +27,25 @@ export async function bench(): Promise<Row[]> {
     found++;
     gain += 1 / Math.log2(place + 2);
   }
-  const other = (value: number): Pick<Row, 'other' | 'otherName'> => ({ other: [value], otherName: 'plain BM25, frozen' });
+  const other = (value: number): Pick<Row, 'other' | 'otherName'> => ({
+    other: [value],
+    otherName: 'plain BM25, frozen',
+  });
   return [
-    { what: `nDCG@${at}`, unit: '', ours: [gain / queries.length], ...other(baseline.ndcg5), goal: { of: 'ratio', atLeast: 1.1 } },
-    { what: `recall@${at}`, unit: '', ours: [found / queries.length], ...other(baseline.recall5), goal: { of: 'ratio', atLeast: 1 } },
+    {
+      what: `nDCG@${at}`,
+      unit: '',
+      ours: [gain / queries.length],
+      ...other(baseline.ndcg5),
+      goal: { of: 'ratio', atLeast: 1.1 },
+    },
+    {
+      what: `recall@${at}`,
+      unit: '',
+      ours: [found / queries.length],
+      ...other(baseline.recall5),
+      goal: { of: 'ratio', atLeast: 1 },
+    },
   ];
 }
 

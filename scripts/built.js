@@ -37,7 +37,11 @@ function build(node, folder) {
 
 function hashOfSources() {
   const hash = createHash('sha256');
-  const add = (path) => hash.update(`${relative(root, path)}\n`).update(readFileSync(path)).update('\n');
+  const add = (path) =>
+    hash
+      .update(`${relative(root, path)}\n`)
+      .update(readFileSync(path))
+      .update('\n');
   for (const path of sourcesIn(join(root, 'src'))) add(path);
   for (const path of sourcesIn(join(root, 'scripts'))) add(path);
   add(join(root, 'package-lock.json'));

@@ -40,7 +40,14 @@ export interface DoctorPorts {
 }
 
 /** `doctor_run`: the same, and what only the running server knows. */
-export function examineServer({ home, config, catalog, servers, sandboxes, packs }: DoctorPorts): Promise<DoctorReport> {
+export function examineServer({
+  home,
+  config,
+  catalog,
+  servers,
+  sandboxes,
+  packs,
+}: DoctorPorts): Promise<DoctorReport> {
   return examine([
     ...machineChecks(home),
     { name: 'config', look: async () => configFinding(config.current(), config.report().errors) },
@@ -137,7 +144,11 @@ async function isProgram(command: string): Promise<boolean> {
 async function sandboxFindings(sandboxes: Sandboxes): Promise<Finding[]> {
   const probes = await sandboxes.probes(true);
   const findings = probes.map(({ driver, available, version, level, missing, notes }): Finding => {
-    if (!available) return { status: 'ok', text: `${driver} is not available: ${notes.join(' ').replace(/^No sandbox can be started: /, '')}` };
+    if (!available)
+      return {
+        status: 'ok',
+        text: `${driver} is not available: ${notes.join(' ').replace(/^No sandbox can be started: /, '')}`,
+      };
     const lacks = missing.length > 0 ? `, without ${missing.join(', ')}` : '';
     return {
       status: 'ok',

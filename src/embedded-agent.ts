@@ -24,13 +24,15 @@ const programs: ProgramPort = {
       await settled;
       return (await tools(false)).get(name);
     };
-    const hasOwnTools = async (): Promise<boolean> => [...(await tools(false)).keys()].some((each) => each.startsWith(ownPrefix));
+    const hasOwnTools = async (): Promise<boolean> =>
+      [...(await tools(false)).keys()].some((each) => each.startsWith(ownPrefix));
     const world: World = {
       async bare(name) {
         const schema = await find(name);
         if (schema !== undefined) return functionInfo(name, schema);
         // The server's own word on a tool that its key does not reach tells more than "not defined".
-        if (name.startsWith(ownPrefix) && (await hasOwnTools())) return functionInfo(name, { additionalProperties: true });
+        if (name.startsWith(ownPrefix) && (await hasOwnTools()))
+          return functionInfo(name, { additionalProperties: true });
         return name === 'tools' ? functionInfo('tools', { properties: {}, additionalProperties: false }) : undefined;
       },
       bareNames: async () => ['tools', ...(await tools(false)).keys()],

@@ -23,7 +23,8 @@ export function entryPoint(name: string): string {
  * packages are not. From the sources it is bundled at the first request of each process. Fails when bundling fails.
  */
 export function bundledProgram(name: 'client' | 'supervisor' | 'embedded-agent' | 'code/child'): Promise<string> {
-  if (!isSource) return Promise.resolve(join(here, name.includes('/') ? `inside-${name.replaceAll('/', '-')}.js` : `${name}.js`));
+  if (!isSource)
+    return Promise.resolve(join(here, name.includes('/') ? `inside-${name.replaceAll('/', '-')}.js` : `${name}.js`));
   let path = bundled.get(name);
   if (!path) {
     path = import(new URL('../scripts/bundle.js', import.meta.url).href).then((bundler) => bundler.bundleProgram(name));

@@ -41,7 +41,11 @@ test('every folder of src/ is a room of the table with a front door that says it
     assert.ok(rooms[folder] ?? roots[folder], `src/${folder} is not in the table`);
     // A program with a folder of its own is entered by its file; doors and sources have one room per kind.
     const kinds = ['doors', 'sources'].includes(folder)
-      ? new Set(files.filter((file) => file.startsWith(`${folder}/`) && file.split('/').length > 2).map((file) => file.split('/')[1]!))
+      ? new Set(
+          files
+            .filter((file) => file.startsWith(`${folder}/`) && file.split('/').length > 2)
+            .map((file) => file.split('/')[1]!),
+        )
       : new Set(roots[folder] ? [] : ['.']);
     for (const kind of kinds) {
       const first = readFileSync(join(root, 'src', folder, kind, 'index.ts'), 'utf8').split('\n')[0]!;

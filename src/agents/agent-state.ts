@@ -157,5 +157,4 @@ export function takeProcess(step: Draft<Held>, change: AgentProcessState): Step 
   return step.done();
 }
 
-const keepComplaint = (before: string, line: string): string =>
-  line.trim() ? line.trim().slice(0, 400) : before;
+const keepComplaint = (before: string, line: string): string => (line.trim() ? line.trim().slice(0, 400) : before);

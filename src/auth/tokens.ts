@@ -57,8 +57,7 @@ export function tokens(store: TokenStore): Tokens {
       if (!/^oub_[A-Za-z0-9_-]{43}$/.test(secret)) throw fail('auth.invalid');
       const digest = hash('sha256', secret);
       const found = store.find(digest);
-      if (!found || !isSame(found.hash, digest) || isOver(found.row))
-        throw fail('auth.invalid');
+      if (!found || !isSame(found.hash, digest) || isOver(found.row)) throw fail('auth.invalid');
       noteUse(found.row);
       return actorFrom(found.row, door);
     },

@@ -8,18 +8,27 @@ const TokenId = Type.Object({ token_id: Type.String({ description: 'Its public i
 const CreateArgs = Type.Object(
   {
     name: Type.String({ minLength: 1, maxLength: 200, description: 'What it is for' }),
-    scope: Type.Unsafe<Level>({ enum: ['read', 'write', 'admin'], description: 'read, write (includes read) or admin' }),
+    scope: Type.Unsafe<Level>({
+      enum: ['read', 'write', 'admin'],
+      description: 'read, write (includes read) or admin',
+    }),
     projects: Type.Optional(Type.Array(Type.String(), { description: 'Only these projects (ids)' })),
     bundles: Type.Optional(Type.Array(Type.String(), { description: 'Only these bundles (slugs)' })),
-    ttl_seconds: Type.Optional(Type.Integer({ minimum: 1, maximum: 3_155_760_000, description: 'Seconds until it expires' })),
-    expires_at: Type.Optional(Type.String({ format: 'date-time', description: 'When it expires, instead of ttl_seconds' })),
+    ttl_seconds: Type.Optional(
+      Type.Integer({ minimum: 1, maximum: 3_155_760_000, description: 'Seconds until it expires' }),
+    ),
+    expires_at: Type.Optional(
+      Type.String({ format: 'date-time', description: 'When it expires, instead of ttl_seconds' }),
+    ),
   },
   strict,
 );
 type CreateArgs = Type.Static<typeof CreateArgs>;
 const ListArgs = Type.Object(
   {
-    page_size: Type.Optional(Type.Integer({ minimum: 1, default: 100, description: 'At most this many; never more than 256' })),
+    page_size: Type.Optional(
+      Type.Integer({ minimum: 1, default: 100, description: 'At most this many; never more than 256' }),
+    ),
     page_token: Type.Optional(Type.String({ description: 'next_page_token of the page before' })),
   },
   strict,
@@ -64,7 +73,8 @@ export function tokenTools(tokens: Tokens): BuiltInBundle {
         returns: 'tokens, next_page_token',
         example: 'token.list()',
         run: async (args: { page_size?: number; page_token?: string }, call: Call) => {
-          if (args.page_token !== undefined && !/^tok_[0-9a-z]{26}$/.test(args.page_token)) throw fail('page_token.invalid');
+          if (args.page_token !== undefined && !/^tok_[0-9a-z]{26}$/.test(args.page_token))
+            throw fail('page_token.invalid');
           const size = Math.min(args.page_size ?? 100, 256);
           const rows = await tokens.list(call.actor, args.page_token ?? '', size + 1);
           const page = rows.slice(0, size);

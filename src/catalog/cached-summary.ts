@@ -11,7 +11,9 @@ export function packSummary(tool: ToolFile): string {
 type Packed = [string, string, string, string, string, ToolFile['type'], boolean, string, string, string[]];
 
 export function unpackSummary(packed: string, path: string, stamp: FileStamp): ToolSummary {
-  const [id, slug, version, bundleID, name, type, isEnabled, createdAt, modifiedAt, tags] = JSON.parse(packed) as Packed;
+  const [id, slug, version, bundleID, name, type, isEnabled, createdAt, modifiedAt, tags] = JSON.parse(
+    packed,
+  ) as Packed;
   const parts = { id, slug, version, bundleID, name, type, isEnabled, createdAt, modifiedAt, tags };
   return summarise(parts as ToolFile, path, stamp);
 }

@@ -59,11 +59,13 @@ async function open(path: string): Promise<CatalogCache> {
     'CREATE TABLE files (path TEXT PRIMARY KEY, mtime REAL NOT NULL, size INTEGER NOT NULL, summary TEXT NOT NULL, text TEXT NOT NULL) WITHOUT ROWID',
   ]);
   // Written by a thread: the texts of a large import would hold up everything else.
-  const thread = new AskedThread<CacheAsk>('the thread that writes the cache', () =>
-    new Worker(entryPoint('catalog/cache-worker'), {
-      workerData: path,
-      resourceLimits: { maxOldGenerationSizeMb: 128, maxYoungGenerationSizeMb: 8 },
-    }),
+  const thread = new AskedThread<CacheAsk>(
+    'the thread that writes the cache',
+    () =>
+      new Worker(entryPoint('catalog/cache-worker'), {
+        workerData: path,
+        resourceLimits: { maxOldGenerationSizeMb: 128, maxYoungGenerationSizeMb: 8 },
+      }),
   );
   /** What is not written yet, and what is being written; without a row it is to be removed. */
   let waiting = new Map<string, CachedRow | undefined>();
@@ -97,14 +99,21 @@ async function open(path: string): Promise<CatalogCache> {
     // From each folder to the next one: the rows between hold half a gigabyte of text.
     folders: () => {
       const found: string[] = [];
-      const next = (from: string) => db.get<{ path: string }>('SELECT path FROM files WHERE path > ? ORDER BY path LIMIT 1', from);
-      for (let row = next(''); row; row = next(`${found.at(-1)}0`)) found.push(row.path.slice(0, row.path.indexOf('/')));
+      const next = (from: string) =>
+        db.get<{ path: string }>('SELECT path FROM files WHERE path > ? ORDER BY path LIMIT 1', from);
+      for (let row = next(''); row; row = next(`${found.at(-1)}0`))
+        found.push(row.path.slice(0, row.path.indexOf('/')));
       return found;
     },
     text: (path, mtimeMs, size) => {
       const file = waiting.get(path) ?? leaving.get(path);
       if (file?.mtimeMs === mtimeMs && file.size === size) return file.text;
-      return db.get<{ text: string }>('SELECT text FROM files WHERE path = ? AND mtime = ? AND size = ?', path, mtimeMs, size)?.text;
+      return db.get<{ text: string }>(
+        'SELECT text FROM files WHERE path = ? AND mtime = ? AND size = ?',
+        path,
+        mtimeMs,
+        size,
+      )?.text;
     },
     put: (file) => later(file.path, file),
     remove: (paths) => {

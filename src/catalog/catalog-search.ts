@@ -82,7 +82,9 @@ class FollowingSearch implements CatalogSearch {
 
   #follow(change: CatalogChange): void {
     const put =
-      change.kind === 'tools' ? change.put : this.#changedBundles(change.ids).flatMap((id) => this.#catalog.summariesOf(id));
+      change.kind === 'tools'
+        ? change.put
+        : this.#changedBundles(change.ids).flatMap((id) => this.#catalog.summariesOf(id));
     const gone = change.kind === 'tools' ? change.gone : [];
     for (const { id } of gone) this.#changed.set(id, 'gone');
     for (const { id } of put) this.#changed.set(id, 'put');

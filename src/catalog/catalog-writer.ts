@@ -71,7 +71,8 @@ export class CatalogWriter {
   async deleteBundle(id: string): Promise<void> {
     await this.#changeBundle(id, (file) => {
       const count = this.#stored.records.filesIn(id);
-      if (count > 0) throw fail('bundle.not_empty', { bundle: file.slug, count: count === 1 ? '1 tool' : `${count} tools` });
+      if (count > 0)
+        throw fail('bundle.not_empty', { bundle: file.slug, count: count === 1 ? '1 tool' : `${count} tools` });
       return { ...file, softDeletedAt: new Date().toISOString() };
     });
   }
@@ -107,7 +108,8 @@ export class CatalogWriter {
       check: () => {
         const current = this.#storedBundle(bundleID);
         this.#demandEnabled(current);
-        if (this.#nameFor(current, slug) !== file.name) throw fail('name.taken', { name: file.name, owner: current.slug });
+        if (this.#nameFor(current, slug) !== file.name)
+          throw fail('name.taken', { name: file.name, owner: current.slug });
       },
       placed: (stamp) => {
         this.#stored.tookNew(path, file, text, stamp);
@@ -130,7 +132,11 @@ export class CatalogWriter {
     if (sibling !== undefined) return sibling;
     const name = toolName(bundle.slug, slug);
     const owner = this.#catalog.named(name).find((each) => each.bundleID !== bundle.id || each.slug !== slug);
-    if (owner) throw fail('name.taken', { name, owner: `${this.#catalog.bundle(owner.bundleID)?.slug ?? 'a bundle'}/${owner.slug}` });
+    if (owner)
+      throw fail('name.taken', {
+        name,
+        owner: `${this.#catalog.bundle(owner.bundleID)?.slug ?? 'a bundle'}/${owner.slug}`,
+      });
     return name;
   }
 

@@ -26,7 +26,13 @@ describe('the log of changes', () => {
   const made = (...paths: string[]): Promise<void> =>
     db.write((tx) => {
       for (const path of paths)
-        tx.run('INSERT INTO catalog_changes (path, name, owner, writer) VALUES (?, ?, ?, ?)', path, path, path, they.writer);
+        tx.run(
+          'INSERT INTO catalog_changes (path, name, owner, writer) VALUES (?, ?, ?, ?)',
+          path,
+          path,
+          path,
+          they.writer,
+        );
     });
   const last = (): number => we.newsSince(0).upTo;
 

@@ -81,7 +81,10 @@ export class ChangeLog {
 
   /** Everything that was told after a row that is still there; undefined when that one is not. */
   pathsAfter(seq: number): Set<string> | undefined {
-    const rows = this.#db.all<{ seq: number; path: string }>('SELECT seq, path FROM catalog_changes WHERE seq >= ?', seq);
+    const rows = this.#db.all<{ seq: number; path: string }>(
+      'SELECT seq, path FROM catalog_changes WHERE seq >= ?',
+      seq,
+    );
     const isUnbroken = seq === 0 ? rows.length === 0 || rows[0]!.seq === 1 : rows[0]?.seq === seq;
     return isUnbroken ? new Set(rows.filter((row) => row.seq > seq).map(({ path }) => path)) : undefined;
   }

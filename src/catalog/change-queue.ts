@@ -123,7 +123,8 @@ export class ChangeQueue {
   /** Checked here, made in the thread. When others changed meanwhile what was checked, both are done again. */
   async #createAll(creations: readonly QueuedCreation[]): Promise<void> {
     try {
-      for (let left = creations; left.length > 0;) left = await this.#createFit(left.filter((each) => this.#isFit(each)));
+      for (let left = creations; left.length > 0;)
+        left = await this.#createFit(left.filter((each) => this.#isFit(each)));
     } catch (error) {
       for (const { reject } of creations) reject(error);
     }

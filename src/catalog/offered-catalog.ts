@@ -40,7 +40,11 @@ export class OfferedCatalog {
     this.#providers = providers;
   }
 
-  static async open(db: Database, providers: BundleProvider[], isTaken: (slug: string) => boolean): Promise<OfferedCatalog> {
+  static async open(
+    db: Database,
+    providers: BundleProvider[],
+    isTaken: (slug: string) => boolean,
+  ): Promise<OfferedCatalog> {
     await db.migrate('switches', ['CREATE TABLE switches (id TEXT PRIMARY KEY, is_enabled INTEGER NOT NULL) STRICT']);
     const self = new OfferedCatalog(db, providers);
     self.refresh(isTaken);
@@ -154,9 +158,7 @@ export class OfferedCatalog {
   }
 
   byKey(bundleID: string, slug: string, version: string): ToolSummary | undefined {
-    return this.#byBundle
-      .get(bundleID)
-      ?.summaries.find((each) => each.slug === slug && each.version === version);
+    return this.#byBundle.get(bundleID)?.summaries.find((each) => each.slug === slug && each.version === version);
   }
 
   level(toolId: string): Level | undefined {

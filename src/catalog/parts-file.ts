@@ -20,7 +20,11 @@ interface Front<Head> {
  * Writes the file piece by piece from where the arrays lie. They may change meanwhile: when `isStill` then says no, there
  * is no file.
  */
-export async function writeParts<Head>(path: string, { head, parts }: Parts<Head>, isStill: () => boolean): Promise<void> {
+export async function writeParts<Head>(
+  path: string,
+  { head, parts }: Parts<Head>,
+  isStill: () => boolean,
+): Promise<void> {
   const temp = `${path}.${process.pid}.tmp`;
   const sizes = Object.entries(parts).map(([name, data]): [string, number] => [name, data.byteLength]);
   const front = Buffer.from(JSON.stringify({ head, sizes } satisfies Front<Head>));
@@ -48,7 +52,12 @@ export async function writeParts<Head>(path: string, { head, parts }: Parts<Head
 export async function readParts<Head>(path: string): Promise<Parts<Head> | undefined> {
   const data = await readFile(path).catch(() => undefined);
   if (!data || data.byteLength < frontBytes || data.byteOffset % 8 !== 0) return undefined;
-  const [found, crc, frontSize, size] = [0, 4, 8, 12].map((at) => data.readUInt32LE(at)) as [number, number, number, number];
+  const [found, crc, frontSize, size] = [0, 4, 8, 12].map((at) => data.readUInt32LE(at)) as [
+    number,
+    number,
+    number,
+    number,
+  ];
   if (found !== layout || size !== data.byteLength || crc32(data.subarray(frontBytes)) !== crc) return undefined;
   const { head, sizes } = JSON.parse(data.toString('utf8', frontBytes, frontBytes + frontSize)) as Front<Head>;
   const parts: Record<string, Uint8Array> = {};

@@ -47,7 +47,7 @@ export class SearchFile {
    */
   static open(path: string, memory: SearchMemory, onProblem: (reason: string) => void): SearchFile | undefined {
     const giveUpAt = performance.now() + waitMs;
-    for (let isNew = false; ; ) {
+    for (let isNew = false; ;) {
       const opened = SearchFile.#tryOpen(path, memory);
       if (opened instanceof SearchFile) return opened;
       if (opened.isBusy && performance.now() < giveUpAt) {

@@ -42,7 +42,10 @@ export function toolFileName(slug: string, version: string): string {
 
 /** Never that of a hidden file, whatever the slug is made of. */
 export function readableName(slug: string, version: string): string {
-  const readable = `${slug}.${version}`.toLowerCase().replace(/[^a-z0-9.-]/g, '').slice(0, 40);
+  const readable = `${slug}.${version}`
+    .toLowerCase()
+    .replace(/[^a-z0-9.-]/g, '')
+    .slice(0, 40);
   return `tool-${readable}`;
 }
 

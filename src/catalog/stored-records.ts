@@ -1,6 +1,14 @@
 import { dirname } from 'node:path';
 import type { Tool } from '../schema/index.ts';
-import { bundlePath, kindOf, parseBundle, parseTool, toolPath, type BundleFile, type ToolFile } from './stored-files.ts';
+import {
+  bundlePath,
+  kindOf,
+  parseBundle,
+  parseTool,
+  toolPath,
+  type BundleFile,
+  type ToolFile,
+} from './stored-files.ts';
 import { ToolOrder } from './tool-order.ts';
 import type { ToolSummary } from './tool-summary.ts';
 import { ToolTable, type SavedTools } from './tool-table.ts';

@@ -93,7 +93,9 @@ test('each take of a file is told from the one before, even when the file looks 
 });
 
 test('tools stand in order however many come between two looks, and whatever leaves meanwhile', () => {
-  const steps = fc.array(fc.oneof(fc.integer({ min: 1, max: 700 }), fc.constantFrom('look', 'leave')), { maxLength: 8 });
+  const steps = fc.array(fc.oneof(fc.integer({ min: 1, max: 700 }), fc.constantFrom('look', 'leave')), {
+    maxLength: 8,
+  });
   fc.assert(
     fc.property(steps, fc.infiniteStream(fc.nat(50)), (order, names) => {
       const records = new StoredRecords();
@@ -102,9 +104,22 @@ test('tools stand in order however many come between two looks, and whatever lea
         if (step === 'look') assert.deepEqual([...records.ordered.after()], expected.toSorted(compareSummaries));
         else if (step === 'leave' && expected.length > 0) records.forget(expected.pop()!.file!.path);
         for (let left = Number(step) || 0; left > 0; left--) {
-          const about = { id: newUuid(), slug: `s${expected.length}`, version: 'v1', bundleID: bundles[0]!, type: 'http' as const, isEnabled: true };
+          const about = {
+            id: newUuid(),
+            slug: `s${expected.length}`,
+            version: 'v1',
+            bundleID: bundles[0]!,
+            type: 'http' as const,
+            isEnabled: true,
+          };
           const file = { path: toolPath(about.bundleID, about.slug, about.version), mtimeMs: 1, size: 1 };
-          const tool: ToolSummary = { ...about, name: `n${names.next().value}`, createdAt: times[0]!, modifiedAt: times[0]!, file };
+          const tool: ToolSummary = {
+            ...about,
+            name: `n${names.next().value}`,
+            createdAt: times[0]!,
+            modifiedAt: times[0]!,
+            file,
+          };
           records.takeSummary(tool);
           expected.push(tool);
         }
@@ -128,7 +143,11 @@ function agree(records: StoredRecords, expected: ToolSummary[]): void {
     assert.equal(records.byId(id)?.id, id);
     assert.ok(records.byName(name).some((each) => each.file!.path === file!.path));
     assert.ok(records.byName(name).every((each) => each.name === name));
-    assert.ok(expected.some((each) => each.bundleID === bundleID && each.slug === slug && each.name === records.nameOf(bundleID, slug)));
+    assert.ok(
+      expected.some(
+        (each) => each.bundleID === bundleID && each.slug === slug && each.name === records.nameOf(bundleID, slug),
+      ),
+    );
     const { mtimeMs, size } = records.stampOf(file!.path)!;
     assert.deepEqual({ mtimeMs, size }, { mtimeMs: file!.mtimeMs, size: file!.size });
     const rest = sorted.slice(at).filter((each) => compareSummaries(each, tool) > 0);
@@ -148,5 +167,6 @@ function agree(records: StoredRecords, expected: ToolSummary[]): void {
   assert.equal(records.stampOf(`${bundles[0]}/tool-a.v1.json`), undefined);
 }
 
-const byPath = (tools: ToolSummary[]): ToolSummary[] => tools.toSorted((a, b) => (a.file!.path < b.file!.path ? -1 : 1));
+const byPath = (tools: ToolSummary[]): ToolSummary[] =>
+  tools.toSorted((a, b) => (a.file!.path < b.file!.path ? -1 : 1));
 const keysOf = (tools: ToolSummary[]): string[] => tools.map(({ name, createdAt, id }) => `${name} ${createdAt} ${id}`);

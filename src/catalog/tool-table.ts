@@ -256,13 +256,18 @@ export class ToolTable {
 
   #fileHash(number: number): string {
     const { fileHashes } = this.#columns;
-    return Buffer.from(fileHashes.buffer, fileHashes.byteOffset + number * fileHashBytes, fileHashBytes).toString('hex');
+    return Buffer.from(fileHashes.buffer, fileHashes.byteOffset + number * fileHashBytes, fileHashBytes).toString(
+      'hex',
+    );
   }
 
   #newest(numbers: Iterable<number>, isIt: (summary: ToolSummary) => boolean): number | undefined {
     let found: number | undefined;
     for (const number of numbers)
-      if (isIt(this.get(number)) && (found === undefined || this.#columns.revisions[number]! > this.#columns.revisions[found]!))
+      if (
+        isIt(this.get(number)) &&
+        (found === undefined || this.#columns.revisions[number]! > this.#columns.revisions[found]!)
+      )
         found = number;
     return found;
   }

@@ -27,7 +27,8 @@ const text = (description: string): object => ({ type: 'string', description });
 export const baseTools: MenuTool[] = [
   {
     name: 'session_message',
-    description: 'Start a child session with a message, or send one to a child session. Answers its session_id at once.',
+    description:
+      'Start a child session with a message, or send one to a child session. Answers its session_id at once.',
     inputSchema: {
       type: 'object',
       properties: {
@@ -60,7 +61,8 @@ export const baseTools: MenuTool[] = [
   },
   {
     name: 'run',
-    description: 'Run a Python program that calls the tools granted to this project, for example ot.tools() or text.hash(text="x").',
+    description:
+      'Run a Python program that calls the tools granted to this project, for example ot.tools() or text.hash(text="x").',
     inputSchema: {
       type: 'object',
       properties: { code: text('The program; its last expression is the answer') },

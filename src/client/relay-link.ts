@@ -53,12 +53,14 @@ export class RelayLink {
 
   call(method: string, params: object, signal?: AbortSignal): Promise<unknown> {
     if (this.#over !== undefined) return Promise.reject(gone(this.#over));
-    if (!this.#socket && performance.now() - this.#lostAt > this.graceMs) return Promise.reject(gone('the server is not there'));
+    if (!this.#socket && performance.now() - this.#lostAt > this.graceMs)
+      return Promise.reject(gone('the server is not there'));
     const id = `call_${this.#prefix}_${++this.#count}`;
     return new Promise((resolve, reject) => {
       const pending: Pending = { id, method, params, isSent: false, resolve, reject };
       const line = lineOf(pending);
-      if (isTooLong(line)) return reject(gone(`the arguments are too large: a call may have ${relayLineBytes} bytes at most`));
+      if (isTooLong(line))
+        return reject(gone(`the arguments are too large: a call may have ${relayLineBytes} bytes at most`));
       this.#pending.set(id, pending);
       if (this.#socket) this.#write(this.#socket, pending, line);
       this.#watchGrace();
@@ -114,14 +116,23 @@ export class RelayLink {
 
   #watchGrace(): void {
     if (this.#socket || this.#giveUp || this.#pending.size === 0) return;
-    this.#giveUp = setTimeout(() => {
-      this.#giveUp = undefined;
-      if (!this.#socket) this.#failAll('the server went away and did not come back');
-    }, Math.max(0, this.#lostAt + this.graceMs - performance.now()));
+    this.#giveUp = setTimeout(
+      () => {
+        this.#giveUp = undefined;
+        if (!this.#socket) this.#failAll('the server went away and did not come back');
+      },
+      Math.max(0, this.#lostAt + this.graceMs - performance.now()),
+    );
   }
 
   #take(line: string): void {
-    const message = JSON.parse(line) as { id?: string; method?: string; params?: Record<string, unknown>; result?: unknown; error?: RpcError };
+    const message = JSON.parse(line) as {
+      id?: string;
+      method?: string;
+      params?: Record<string, unknown>;
+      result?: unknown;
+      error?: RpcError;
+    };
     if (message.method !== undefined) return this.#options.onNotification(message.method, message.params ?? {});
     const pending = this.#pending.get(message.id ?? '');
     if (!pending) return;

@@ -33,7 +33,9 @@ export async function runClient({ socket, apiKey, version, warn }: ClientOptions
   const discover = async (): Promise<void> => {
     if (!apiKey) return discovered();
     try {
-      const answer = (await link.call('oubliette_tools', { api_key: apiKey })) as { tools: Parameters<typeof ownTools>[1] };
+      const answer = (await link.call('oubliette_tools', { api_key: apiKey })) as {
+        tools: Parameters<typeof ownTools>[1];
+      };
       own = ownTools(apiKey, answer.tools);
     } catch (error) {
       own = [];
@@ -67,23 +69,32 @@ export async function runClient({ socket, apiKey, version, warn }: ClientOptions
     ]));
 
   const makeServer = (): Server => {
-    const server = new Server({ name: 'oubliette-client', version }, { capabilities: { tools: { listChanged: true } } });
+    const server = new Server(
+      { name: 'oubliette-client', version },
+      { capabilities: { tools: { listChanged: true } } },
+    );
     servers.add(server);
     server.setRequestHandler('tools/list', async () => {
       await settle();
-      return { tools: menu().map(({ name, description, inputSchema }) => ({ name, description, inputSchema })) } as never;
+      return {
+        tools: menu().map(({ name, description, inputSchema }) => ({ name, description, inputSchema })),
+      } as never;
     });
     server.setRequestHandler('tools/call', async (request, context) => {
       await settle();
       const { name } = request.params;
-      const tool = menu().find((each) => each.name === name) ?? (apiKey && own.length > 0 ? unlistedOwnTool(apiKey, name) : undefined);
+      const tool =
+        menu().find((each) => each.name === name) ??
+        (apiKey && own.length > 0 ? unlistedOwnTool(apiKey, name) : undefined);
       if (!tool) return failed(`There is no tool ${name}.`) as never;
       return (await callTool(link, tool, request.params.arguments ?? {}, context)) as never;
     });
     return server;
   };
 
-  const transport = new StdioServerTransport(process.stdin, process.stdout, { maxBufferSize: relayLineBytes + 1_048_576 });
+  const transport = new StdioServerTransport(process.stdin, process.stdout, {
+    maxBufferSize: relayLineBytes + 1_048_576,
+  });
   const handle = serveStdio(makeServer, { transport });
   await new Promise<void>((resolve) => {
     process.stdin.once('end', resolve).once('close', resolve);
@@ -95,13 +106,21 @@ export async function runClient({ socket, apiKey, version, warn }: ClientOptions
   await handle.close();
 }
 
-async function callTool(link: RelayLink, tool: MenuTool, args: Record<string, unknown>, context: ServerContext): Promise<object> {
+async function callTool(
+  link: RelayLink,
+  tool: MenuTool,
+  args: Record<string, unknown>,
+  context: ServerContext,
+): Promise<object> {
   const ticking = tick(context);
   try {
     const { method, params } = tool.call(args);
     const answer = await link.call(method, params, context.mcpReq.signal);
     if (tool.answers === 'content') return answer as object;
-    return { content: [{ type: 'text', text: typeof answer === 'string' ? answer : JSON.stringify(answer) }], isError: false };
+    return {
+      content: [{ type: 'text', text: typeof answer === 'string' ? answer : JSON.stringify(answer) }],
+      isError: false,
+    };
   } catch (error) {
     return failed(error instanceof RelayError ? error.message : `The call failed: ${(error as Error).message}`);
   } finally {

@@ -234,7 +234,10 @@ test('says what to write instead of Python that is not there', async () => {
     ['eval("1")', /programs cannot run text as code/],
     ['await brave.search("x")', /Tool calls need no await/],
     ['import datetime\ndatetime.datetime.now()', /There is no clock here/],
-    ['raise ValueError(5)', /^RuntimeError: exceptions can only be called with[^\n]*\nHint: Give an exception one text/],
+    [
+      'raise ValueError(5)',
+      /^RuntimeError: exceptions can only be called with[^\n]*\nHint: Give an exception one text/,
+    ],
     ['[*range(3)]', /Hint: Make a list of it first/],
     ['import sys\nsys.exit(1)', /Hint: Use return to end a program/],
     ['x = $say', /Hint: A snippet stands at the start of a line/],

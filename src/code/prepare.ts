@@ -64,7 +64,13 @@ export function prepare(text: string, snippets: Snippets): Prepared {
     firstCall: new FirstCall(),
     withKnown(count) {
       if (known?.count !== count)
-        known = { count, code: front + replaceCalls(expanded.code, certain.closed ? [certain.closed] : certain.calls.slice(0, count)) + end };
+        known = {
+          count,
+          code:
+            front +
+            replaceCalls(expanded.code, certain.closed ? [certain.closed] : certain.calls.slice(0, count)) +
+            end,
+        };
       return known.code;
     },
     ownLines: (frames) =>

@@ -49,7 +49,9 @@ export function toJson(value: unknown, maxBytes: number, isFloat: () => boolean 
   const writeDict = (items: Map<unknown, unknown>, depth: number): void => {
     let before = '{';
     for (const [key, item] of items) {
-      put(`${before}${line(depth + 1)}${JSON.stringify(typeof key === 'number' ? numberText(key) : keyText(key))}${colon}`);
+      put(
+        `${before}${line(depth + 1)}${JSON.stringify(typeof key === 'number' ? numberText(key) : keyText(key))}${colon}`,
+      );
       write(item, depth + 1);
       before = ',';
     }
@@ -62,7 +64,8 @@ export function toJson(value: unknown, maxBytes: number, isFloat: () => boolean 
 /** As toJson, with `2.0` where Python has a float: `debugText` is the interpreter's own description of the value. */
 export function toPythonJson(value: unknown, maxBytes: number, debugText: () => string): string {
   // JSON has no word for these; as the whole answer they must not look like None.
-  if (typeof value === 'number' && !Number.isFinite(value)) return JSON.stringify(String(value).replace('Infinity', 'inf').replace('NaN', 'nan'));
+  if (typeof value === 'number' && !Number.isFinite(value))
+    return JSON.stringify(String(value).replace('Infinity', 'inf').replace('NaN', 'nan'));
   let numbers = 0;
   const json = toJson(value, maxBytes, () => (numbers++, false));
   if (numbers === 0 || json.length > maxDescribed) return json;

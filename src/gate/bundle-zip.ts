@@ -52,12 +52,14 @@ export async function unzipBundles(bytes: Uint8Array): Promise<PackedBundle[]> {
   if (!manifest) throw invalid(`it has no ${manifestName}: it was not made by export`);
   const { format: given } = parseObject(manifest);
   if (given !== format) throw invalid(`its format is ${JSON.stringify(given)}, this version knows ${format}`);
-  for (const [folder, [first]] of tools) if (!bundles.has(folder)) throw invalid(`${first!.name} belongs to no bundle.json`);
+  for (const [folder, [first]] of tools)
+    if (!bundles.has(folder)) throw invalid(`${first!.name} belongs to no bundle.json`);
   const packed: PackedBundle[] = [];
   for (const [folder, entry] of bundles) {
     await nextTurn();
     const bundle = parseObject(entry);
-    if (typeof bundle['id'] !== 'string' || typeof bundle['slug'] !== 'string') throw invalid(`${entry.name} has no id or no slug`);
+    if (typeof bundle['id'] !== 'string' || typeof bundle['slug'] !== 'string')
+      throw invalid(`${entry.name} has no id or no slug`);
     packed.push({ bundle: bundle as PackedBundle['bundle'], tools: new ZippedTools(tools.get(folder) ?? []) });
   }
   return packed;

@@ -253,7 +253,10 @@ type Done = Extract<Outcome, { ok: true }>;
 type Settled = {
   /** Size of the whole answer, kept or not. */
   bytes: number;
-} & ({ outcome: Outcome; large?: undefined } | { outcome: Done; /** Too large for its door: the value as JSON. */ large: string });
+} & (
+  | { outcome: Outcome; large?: undefined }
+  | { outcome: Done; /** Too large for its door: the value as JSON. */ large: string }
+);
 
 const isOn = ({ view, bundle }: Seen): boolean => view.isEnabled && bundle.isEnabled;
 
@@ -272,16 +275,23 @@ function declaredBundle(tool: ToolView): Bundle {
 function demandEnabled({ view, bundle }: Seen): void {
   if (!bundle.isEnabled) throw fail('bundle.disabled', { bundle: bundle.slug });
   if (!view.isEnabled)
-    throw fail('tool.disabled', { tool: view.name, reason: view.disabledReason ? `: ${view.disabledReason}` : '. Enable it first.' });
+    throw fail('tool.disabled', {
+      tool: view.name,
+      reason: view.disabledReason ? `: ${view.disabledReason}` : '. Enable it first.',
+    });
 }
 
 function checkArgs(tool: ToolView, args: unknown): Record<string, unknown> {
   // A door that found no arguments in its body hands in why, so that the order of checks stays the gate's.
   if (args instanceof Failure) throw args;
   if (!isObject(args))
-    throw fail('args.invalid', { tool: tool.name, reason: '/args must be an object' }, {
-      details: [{ path: '/args', message: 'must be an object' }],
-    });
+    throw fail(
+      'args.invalid',
+      { tool: tool.name, reason: '/args must be an object' },
+      {
+        details: [{ path: '/args', message: 'must be an object' }],
+      },
+    );
   const checked = compileSchema(tool.argSchema, { defaults: true }).check(args, '/args');
   if (!checked.ok)
     throw fail('args.invalid', { tool: tool.name, reason: reasonOf(checked.errors) }, { details: checked.errors });
@@ -297,7 +307,10 @@ function demandSize(tool: ToolView, args: unknown, limit: number): void {
 /** Inner calls share their program's budget. */
 function spend({ budget }: CallOptions): void {
   if (!budget) return;
-  if (budget.callsLeft <= 0) throw fail('program.failed', { reason: 'The program made too many calls. Do less per program, or raise code.maxCalls in config.yaml.' });
+  if (budget.callsLeft <= 0)
+    throw fail('program.failed', {
+      reason: 'The program made too many calls. Do less per program, or raise code.maxCalls in config.yaml.',
+    });
   if (budget.depthLeft <= 0) throw fail('program.failed', { reason: 'Programs are nested too deeply.' });
   budget.callsLeft--;
 }

@@ -92,9 +92,13 @@ export function catalogGate(catalog: Catalog, views: ToolViews, sources: Sources
       if (current && !reachesBundle(actor, current.slug)) throw fail('bundle.not_found', { ref: rawId });
       if (current) demandStored(current);
       if (id === undefined)
-        throw fail('request.invalid', { reason: `/bundleID must be a UUIDv7 (${rawId.slice(0, 64)})` }, {
-          details: [{ path: '/bundleID', message: 'must be a UUIDv7' }],
-        });
+        throw fail(
+          'request.invalid',
+          { reason: `/bundleID must be a UUIDv7 (${rawId.slice(0, 64)})` },
+          {
+            details: [{ path: '/bundleID', message: 'must be a UUIDv7' }],
+          },
+        );
       const checked = check(BundleBody, body);
       checkBundleBody(checked);
       if (!reachesBundle(actor, checked.slug))

@@ -36,9 +36,19 @@ const defaultPageSize = 25;
 type Size = number | undefined;
 
 export interface Lists {
-  bundles(actor: Actor, filter: BundleFilter, pageSize: Size, pageToken?: string): Promise<Page<Bundle & { toolCount: number }>>;
+  bundles(
+    actor: Actor,
+    filter: BundleFilter,
+    pageSize: Size,
+    pageToken?: string,
+  ): Promise<Page<Bundle & { toolCount: number }>>;
   tools(actor: Actor, filter: ToolFilter, pageSize: Size, pageToken?: string): Promise<Page<ToolView>>;
-  search(actor: Actor, filter: SearchFilter, pageSize: Size, pageToken?: string): Promise<Page<ToolView & { match: Match }>>;
+  search(
+    actor: Actor,
+    filter: SearchFilter,
+    pageSize: Size,
+    pageToken?: string,
+  ): Promise<Page<ToolView & { match: Match }>>;
 }
 
 /**
@@ -62,7 +72,10 @@ export function lists(catalog: Catalog, views: ToolViews, tokens: PageTokens, fi
       const items = all.slice(0, pageSize).map((each) => ({ ...each, toolCount: catalog.countOf(each.id) }));
       const last = items.at(-1);
       if (all.length <= pageSize || !last) return { items };
-      return { items, nextPageToken: tokens.make('bundles', { filter, size: pageSize, after: [last.modifiedAt, last.id] }) };
+      return {
+        items,
+        nextPageToken: tokens.make('bundles', { filter, size: pageSize, after: [last.modifiedAt, last.id] }),
+      };
     },
 
     async tools(actor, given, size, pageToken) {
@@ -79,7 +92,11 @@ export function lists(catalog: Catalog, views: ToolViews, tokens: PageTokens, fi
         if (!filter.includeDisabled && !(bundle.isEnabled && summary.isEnabled)) continue;
         const seen = await views.see(summary);
         if (!seen || (!filter.includeDisabled && !seen.view.isEnabled)) continue;
-        if (items.length === pageSize) return { items, nextPageToken: tokens.make('tools', { filter, size: pageSize, after: keyOf(items.at(-1)!) }) };
+        if (items.length === pageSize)
+          return {
+            items,
+            nextPageToken: tokens.make('tools', { filter, size: pageSize, after: keyOf(items.at(-1)!) }),
+          };
         items.push(seen.view);
       }
       return { items };
@@ -90,7 +107,11 @@ export function lists(catalog: Catalog, views: ToolViews, tokens: PageTokens, fi
       const filter = state?.filter ?? given;
       const pageSize = size ?? state?.size ?? defaultPageSize;
       if (filter.q.trim() === '')
-        throw fail('request.invalid', { reason: 'q is missing: say what to look for' }, { details: [{ path: '/q', message: 'is missing' }] });
+        throw fail(
+          'request.invalid',
+          { reason: 'q is missing: say what to look for' },
+          { details: [{ path: '/q', message: 'is missing' }] },
+        );
       const items: (ToolView & { match: Match })[] = [];
       let last: Place | undefined;
       let looked = 0;
@@ -102,7 +123,8 @@ export function lists(catalog: Catalog, views: ToolViews, tokens: PageTokens, fi
         if (!filter.includeDisabled && !(bundle.isEnabled && summary.isEnabled)) continue;
         const seen = await views.see(summary);
         if (!seen || (!filter.includeDisabled && !seen.view.isEnabled)) continue;
-        if (items.length === pageSize) return { items, nextPageToken: tokens.make('search', { filter, size: pageSize, after: last }) };
+        if (items.length === pageSize)
+          return { items, nextPageToken: tokens.make('search', { filter, size: pageSize, after: last }) };
         items.push({ ...seen.view, match: { tier: hit.tier, field: hit.field } });
         last = { tier: hit.tier, modifiedAt: hit.modifiedAt, id: hit.id };
       }
@@ -111,11 +133,21 @@ export function lists(catalog: Catalog, views: ToolViews, tokens: PageTokens, fi
   };
 
   /** Hits in order, fetched in portions: some of them may turn out not to be shown. */
-  async function* hitsAfter(actor: Actor, filter: SearchFilter, pageSize: number, start?: Place): AsyncGenerator<SearchHit> {
+  async function* hitsAfter(
+    actor: Actor,
+    filter: SearchFilter,
+    pageSize: number,
+    start?: Place,
+  ): AsyncGenerator<SearchHit> {
     const limit = Math.min(2 * pageSize + 1, 256);
     const { includeDisabled } = filter;
-    for (let after = start; ; ) {
-      const hits = await find(filter.q, { includeDisabled, limit, ...(actor.bundles && { bundles: actor.bundles }), ...(after && { after }) });
+    for (let after = start; ;) {
+      const hits = await find(filter.q, {
+        includeDisabled,
+        limit,
+        ...(actor.bundles && { bundles: actor.bundles }),
+        ...(after && { after }),
+      });
       yield* hits;
       after = hits.at(-1);
       if (hits.length < limit) return;

@@ -1,5 +1,15 @@
 import type { Logger } from '../observe/index.ts';
-import { fail, type Actor, type Budget, type Call, type CallOptions, type ClientBehind, type Outcome, type Progress, type ToolView } from '../schema/index.ts';
+import {
+  fail,
+  type Actor,
+  type Budget,
+  type Call,
+  type CallOptions,
+  type ClientBehind,
+  type Outcome,
+  type Progress,
+  type ToolView,
+} from '../schema/index.ts';
 import type { Deadline } from './deadline.ts';
 import type { Gate } from './gate.ts';
 
@@ -23,7 +33,14 @@ export class RunningCall implements Call {
   readonly #options: CallOptions;
   readonly #deadline: Deadline;
 
-  constructor(power: CallPower, actor: Actor, tool: ToolView, requestId: string, options: CallOptions, deadline: Deadline) {
+  constructor(
+    power: CallPower,
+    actor: Actor,
+    tool: ToolView,
+    requestId: string,
+    options: CallOptions,
+    deadline: Deadline,
+  ) {
     this.actor = actor;
     this.tool = tool;
     this.requestId = requestId;
@@ -90,4 +107,6 @@ export class RunningCall implements Call {
 }
 
 const tooDeep = (name: string): Error =>
-  fail('tool.failed', { reason: `Calls are nested more than ${maxDepth} deep. Does ${name.slice(0, 100)} call itself?` });
+  fail('tool.failed', {
+    reason: `Calls are nested more than ${maxDepth} deep. Does ${name.slice(0, 100)} call itself?`,
+  });

@@ -21,7 +21,11 @@ const maxTags = 32;
 export function checkToolBody(slug: string, version: string, raw: unknown): ToolBody {
   checkPlace(slug, version);
   if (isObject(raw) && typeof raw['type'] === 'string' && !knownTypes.includes(raw['type']))
-    throw fail('type.unsupported', { type: raw['type'] }, { details: [{ path: '/type', message: 'is not supported' }] });
+    throw fail(
+      'type.unsupported',
+      { type: raw['type'] },
+      { details: [{ path: '/type', message: 'is not supported' }] },
+    );
   const body = check(ToolBody, raw);
   checkText(body);
   checkDisplayName(body.displayName);
@@ -48,7 +52,12 @@ function checkImpl(body: ToolBody): void {
 function checkTags(tags: string[]): void {
   if (tags.length > maxTags) throw invalid('/tags', `may hold at most ${maxTags} tags`);
   tags.forEach((tag, index) => {
-    if (!isTag(tag)) throw invalid(`/tags/${index}`, 'must start with a letter or _ and hold letters, digits, _ or -, at most 64', tag);
+    if (!isTag(tag))
+      throw invalid(
+        `/tags/${index}`,
+        'must start with a letter or _ and hold letters, digits, _ or -, at most 64',
+        tag,
+      );
     if (tags.indexOf(tag) !== index) throw invalid(`/tags/${index}`, 'stands there twice', tag);
   });
 }

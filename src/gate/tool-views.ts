@@ -1,7 +1,16 @@
 import { reachesBundle } from '../auth/index.ts';
 import type { Catalog, ToolSummary } from '../catalog/index.ts';
 import type { Observer } from '../observe/index.ts';
-import { higher, uncheckedPatterns, type Actor, type Bundle, type Level, type Source, type Tool, type ToolView } from '../schema/index.ts';
+import {
+  higher,
+  uncheckedPatterns,
+  type Actor,
+  type Bundle,
+  type Level,
+  type Source,
+  type Tool,
+  type ToolView,
+} from '../schema/index.ts';
 import type { Sources } from './gate.ts';
 
 /** A tool as seen through the gate, with all that decides whether it can be called. */
@@ -48,7 +57,8 @@ export class ToolViews {
     const reason = this.#reasonFor(summary, tool, source);
     const level = this.#levelOf(tool, source);
     const known = this.#known.get(tool);
-    if (known && known.bundle === bundle && known.view.level === level && known.view.disabledReason === reason) return known;
+    if (known && known.bundle === bundle && known.view.level === level && known.view.disabledReason === reason)
+      return known;
     const seen: Seen = {
       view: this.#view(tool, bundle.slug, level, reason),
       bundle,

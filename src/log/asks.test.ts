@@ -26,7 +26,10 @@ async function openRoom(graceMs = 60): Promise<Room> {
   const who = presence();
   const all = asks({ log, tables: await openAsks(db), presence: who, reconnectGraceMs: () => graceMs });
   return {
-    db, log, asks: all, presence: who,
+    db,
+    log,
+    asks: all,
+    presence: who,
     async close() {
       all.close();
       log.close();
@@ -46,8 +49,14 @@ afterEach(async () => {
 
 const ask = (more: { timeoutMs?: number; onDisconnect?: 'fail' | 'wait'; key?: string } = {}) =>
   room.asks.askCaller({
-    sessionId: session, owner: owner.principal, turn: 1, tool: 'send_response', arguments: { message: 'hi' },
-    timeoutMs: 5000, onDisconnect: 'fail', ...more,
+    sessionId: session,
+    owner: owner.principal,
+    turn: 1,
+    tool: 'send_response',
+    arguments: { message: 'hi' },
+    timeoutMs: 5000,
+    onDisconnect: 'fail',
+    ...more,
   });
 const code = (expected: string) => (error: Failure) => error.code === expected;
 const events = async (): Promise<SessionEvent[]> => room.log.read(session, -1, 100);
@@ -56,10 +65,20 @@ describe('asks', () => {
   test('store the question as an event with its unprefixed tool, arguments and deadline', async () => {
     const { id, deadline } = await ask();
     const [event] = await events();
-    assert.deepEqual({ ...event, at: '' }, {
-      index: 0, at: '', session_id: session, turn: 1, type: 'caller_tool_request', request_id: id,
-      tool: 'send_response', arguments: { message: 'hi' }, deadline,
-    });
+    assert.deepEqual(
+      { ...event, at: '' },
+      {
+        index: 0,
+        at: '',
+        session_id: session,
+        turn: 1,
+        type: 'caller_tool_request',
+        request_id: id,
+        tool: 'send_response',
+        arguments: { message: 'hi' },
+        deadline,
+      },
+    );
   });
 
   test('hand the answer to whoever waits, and record the outcome', async () => {
@@ -67,7 +86,12 @@ describe('asks', () => {
     const waiting = room.asks.wait(session, id);
     await room.asks.answer(session, id, owner, { outcome: 'result', value: { status: 'sent' } });
     assert.deepEqual(await waiting, { outcome: 'result', value: { status: 'sent' } });
-    assert.deepEqual((await events()).at(-1), { ...(await events()).at(-1), type: 'caller_tool_answer', request_id: id, outcome: 'result' });
+    assert.deepEqual((await events()).at(-1), {
+      ...(await events()).at(-1),
+      type: 'caller_tool_answer',
+      request_id: id,
+      outcome: 'result',
+    });
   });
 
   test('take one answer only, also when many come at once', async () => {
@@ -82,7 +106,10 @@ describe('asks', () => {
 
   test('are unknown to a stranger and in another session', async () => {
     const { id } = await ask();
-    await assert.rejects(room.asks.answer(session, id, { principal: 'prn_x', isAdmin: false }, { outcome: 'result', value: 1 }), code('ask.not_found'));
+    await assert.rejects(
+      room.asks.answer(session, id, { principal: 'prn_x', isAdmin: false }, { outcome: 'result', value: 1 }),
+      code('ask.not_found'),
+    );
     await assert.rejects(room.asks.answer('ses_2', id, owner, { outcome: 'result', value: 1 }), code('ask.not_found'));
     await room.asks.answer(session, id, { principal: 'prn_x', isAdmin: true }, { outcome: 'result', value: 1 });
   });
@@ -205,9 +232,17 @@ describe('asks', () => {
 
   test('of permission take only a choice that was offered', async () => {
     const { id } = await room.asks.askPermission({
-      sessionId: session, owner: owner.principal, turn: 1, tool: 'write', timeoutMs: 5000, options: [{ id: 'yes', name: 'Allow' }],
+      sessionId: session,
+      owner: owner.principal,
+      turn: 1,
+      tool: 'write',
+      timeoutMs: 5000,
+      options: [{ id: 'yes', name: 'Allow' }],
     });
-    await assert.rejects(room.asks.answer(session, id, owner, { outcome: 'choice', choice: 'maybe' }), code('request.invalid'));
+    await assert.rejects(
+      room.asks.answer(session, id, owner, { outcome: 'choice', choice: 'maybe' }),
+      code('request.invalid'),
+    );
     await assert.rejects(room.asks.answer(session, id, owner, { outcome: 'result', value: 1 }), code('ask.not_found'));
     await room.asks.answer(session, id, owner, { outcome: 'choice', choice: 'yes' });
     assert.deepEqual(await room.asks.wait(session, id), { outcome: 'choice', choice: 'yes' });

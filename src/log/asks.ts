@@ -49,7 +49,12 @@ export interface Asks {
   /** Resolves with the outcome, whoever causes it, also after a restart; an abort closes the ask as an error. */
   wait(sessionId: string, askId: string, signal?: AbortSignal): Promise<AskOutcome>;
   /** Closes an open ask of this session; ask.not_found for a stranger, ask.closed when late or second. */
-  answer(sessionId: string, askId: string, by: { principal: string; isAdmin: boolean }, outcome: AskOutcome): Promise<void>;
+  answer(
+    sessionId: string,
+    askId: string,
+    by: { principal: string; isAdmin: boolean },
+    outcome: AskOutcome,
+  ): Promise<void>;
   open(sessionId: string): Promise<Ask[]>;
   /** The caller declared anew: only streams open from now on count as seen. */
   declared(sessionId: string, owner: string): Promise<void>;
@@ -97,7 +102,11 @@ export function asks({ log, tables, presence, reconnectGraceMs }: AsksOptions): 
     async askCaller(question) {
       const ask = await log.write((tx) =>
         storeIn(tx, 'caller_tool', question, question.onDisconnect, question.arguments, (id, deadline) => ({
-          type: 'caller_tool_request', request_id: id, tool: question.tool, arguments: question.arguments, deadline,
+          type: 'caller_tool_request',
+          request_id: id,
+          tool: question.tool,
+          arguments: question.arguments,
+          deadline,
         })),
       );
       if (ask.isOpen && question.onDisconnect === 'fail') await checkPresence(ask);
@@ -106,7 +115,11 @@ export function asks({ log, tables, presence, reconnectGraceMs }: AsksOptions): 
     askPermission: (question) => log.write((tx) => room.askPermissionIn(tx, question)),
     askPermissionIn(tx, question) {
       return storeIn(tx, 'permission', question, 'wait', question.options, (id, deadline) => ({
-        type: 'permission_request', request_id: id, tool: question.tool, options: question.options, deadline,
+        type: 'permission_request',
+        request_id: id,
+        tool: question.tool,
+        options: question.options,
+        deadline,
       }));
     },
     permissions: (sessionId) => tables.permissions(sessionId),
@@ -121,7 +134,8 @@ export function asks({ log, tables, presence, reconnectGraceMs }: AsksOptions): 
         if (!row) throw fail('ask.not_found', { ref: askId });
         if (row.state !== 'open') settle(askId, outcomeOf(row));
       }
-      const onAbort = (): void => quietly(finish(sessionId, askId, { outcome: 'error', message: 'the request was cancelled' }));
+      const onAbort = (): void =>
+        quietly(finish(sessionId, askId, { outcome: 'error', message: 'the request was cancelled' }));
       if (signal?.aborted) onAbort();
       signal?.addEventListener('abort', onAbort, { once: true });
       return settled.finally(() => signal?.removeEventListener('abort', onAbort));
@@ -129,7 +143,8 @@ export function asks({ log, tables, presence, reconnectGraceMs }: AsksOptions): 
     async answer(sessionId, askId, by, outcome) {
       const row = known.get(askId) ?? (await tables.get(sessionId, askId));
       const isTheirs = row?.session_id === sessionId && (by.isAdmin || row.owner === by.principal);
-      if (!row || !isTheirs || (row.kind === 'permission') !== (outcome.outcome === 'choice')) throw fail('ask.not_found', { ref: askId });
+      if (!row || !isTheirs || (row.kind === 'permission') !== (outcome.outcome === 'choice'))
+        throw fail('ask.not_found', { ref: askId });
       if (outcome.outcome === 'choice' && row.state === 'open') checkChoice(row, outcome.choice);
       if (!(await finish(sessionId, askId, outcome))) throw fail('ask.closed', { ref: askId });
     },
@@ -150,7 +165,8 @@ export function asks({ log, tables, presence, reconnectGraceMs }: AsksOptions): 
       }
       for (const row of await tables.open(sessionId)) {
         known.set(row.id, row);
-        if (row.ask_key !== null && row.id !== idOfKey(sessionId, row.ask_key)) olderIds.set(`${sessionId} ${row.ask_key}`, row.id);
+        if (row.ask_key !== null && row.id !== idOfKey(sessionId, row.ask_key))
+          olderIds.set(`${sessionId} ${row.ask_key}`, row.id);
         watchDeadline(row);
         if (row.on_disconnect === 'fail') await checkPresence(asAsk(row));
       }
@@ -183,15 +199,28 @@ export function asks({ log, tables, presence, reconnectGraceMs }: AsksOptions): 
     payload: unknown,
     event: (id: string, deadline: string) => EventBody,
   ): Ask {
-    const id = question.key === undefined ? newId('ask') : (olderIds.get(`${question.sessionId} ${question.key}`) ?? idOfKey(question.sessionId, question.key));
+    const id =
+      question.key === undefined
+        ? newId('ask')
+        : (olderIds.get(`${question.sessionId} ${question.key}`) ?? idOfKey(question.sessionId, question.key));
     const again = question.key === undefined ? undefined : tables.getNow(question.sessionId, id);
     if (again) return asAsk(again);
     const deadline = Date.now() + question.timeoutMs;
     const row: AskRow = {
-      id, session_id: question.sessionId, kind, owner: question.owner, turn: question.turn, tool: question.tool,
-      payload: JSON.stringify(payload ?? null), deadline, on_disconnect: onDisconnect, ask_key: question.key ?? null,
+      id,
+      session_id: question.sessionId,
+      kind,
+      owner: question.owner,
+      turn: question.turn,
+      tool: question.tool,
+      payload: JSON.stringify(payload ?? null),
+      deadline,
+      on_disconnect: onDisconnect,
+      ask_key: question.key ?? null,
       event_index: tx.append(question.sessionId, question.turn, event(id, new Date(deadline).toISOString())),
-      state: 'open', answer: null, timeout_ms: question.timeoutMs,
+      state: 'open',
+      answer: null,
+      timeout_ms: question.timeoutMs,
     };
     tables.insert(row);
     tx.afterCommit(() => {
@@ -204,7 +233,9 @@ export function asks({ log, tables, presence, reconnectGraceMs }: AsksOptions): 
   function watchDeadline(row: AskRow): void {
     const expire = (): void => {
       // A full disk must not keep an ask open for ever.
-      finish(row.session_id, row.id, { outcome: 'timeout', timeoutMs: row.timeout_ms }).catch(() => timers.set(row.id, 'deadline', Date.now() + retryMs, expire));
+      finish(row.session_id, row.id, { outcome: 'timeout', timeoutMs: row.timeout_ms }).catch(() =>
+        timers.set(row.id, 'deadline', Date.now() + retryMs, expire),
+      );
     };
     timers.set(row.id, 'deadline', row.deadline, expire);
   }
@@ -215,7 +246,8 @@ export function asks({ log, tables, presence, reconnectGraceMs }: AsksOptions): 
     const grace = graceUntil.get(ask.sessionId) ?? 0;
     if (grace <= Date.now()) return void (await finish(ask.sessionId, ask.id, { outcome: 'disconnected' }));
     timers.set(ask.id, 'grace', grace, () => {
-      if (!presence.isPresent(ask.sessionId, ask.owner)) quietly(finish(ask.sessionId, ask.id, { outcome: 'disconnected' }));
+      if (!presence.isPresent(ask.sessionId, ask.owner))
+        quietly(finish(ask.sessionId, ask.id, { outcome: 'disconnected' }));
     });
   }
 
@@ -227,7 +259,12 @@ export function asks({ log, tables, presence, reconnectGraceMs }: AsksOptions): 
 
   async function disconnect(sessionId: string, principal: string): Promise<void> {
     for (const row of await tables.open(sessionId))
-      if (row.owner === principal && row.on_disconnect === 'fail' && row.kind === 'caller_tool' && !presence.isPresent(sessionId, principal))
+      if (
+        row.owner === principal &&
+        row.on_disconnect === 'fail' &&
+        row.kind === 'caller_tool' &&
+        !presence.isPresent(sessionId, principal)
+      )
         await finish(sessionId, row.id, { outcome: 'disconnected' });
   }
 
@@ -295,7 +332,13 @@ function outcomeOf(row: AskRow): AskOutcome {
 
 function asAsk(row: AskRow): Ask {
   return {
-    id: row.id, sessionId: row.session_id, kind: row.kind, owner: row.owner, tool: row.tool,
-    deadline: new Date(row.deadline).toISOString(), eventIndex: row.event_index, isOpen: row.state === 'open',
+    id: row.id,
+    sessionId: row.session_id,
+    kind: row.kind,
+    owner: row.owner,
+    tool: row.tool,
+    deadline: new Date(row.deadline).toISOString(),
+    eventIndex: row.event_index,
+    isOpen: row.state === 'open',
   };
 }

@@ -27,7 +27,11 @@ const newSession = (): string => `ses_${count++}`;
 const say = (text: string) => ({ type: 'thought', text }) as const;
 
 /** Reads a stream until `enough` holds, and answers all it saw. */
-async function collect(sessionId: string, cursor: number | undefined, enough: (seen: number[]) => boolean): Promise<{ indexes: number[]; items: Followed[] }> {
+async function collect(
+  sessionId: string,
+  cursor: number | undefined,
+  enough: (seen: number[]) => boolean,
+): Promise<{ indexes: number[]; items: Followed[] }> {
   const stop = new AbortController();
   const indexes: number[] = [];
   const items: Followed[] = [];
@@ -42,38 +46,60 @@ async function collect(sessionId: string, cursor: number | undefined, enough: (s
 describe('event log', () => {
   test('numbers events of each session from 0 without a gap, however many write at once', async () => {
     await fc.assert(
-      fc.asyncProperty(fc.array(fc.tuple(fc.integer({ min: 0, max: 2 }), fc.integer({ min: 1, max: 4 })), { maxLength: 40 }), async (writes) => {
-        const sessions = [newSession(), newSession(), newSession()];
-        await Promise.all(writes.map(([which, many]) => log.append(sessions[which]!, 1, ...Array.from({ length: many }, () => say('x')))));
-        for (const [which, sessionId] of sessions.entries()) {
-          const total = writes.filter(([each]) => each === which).reduce((sum, [, many]) => sum + many, 0);
-          const events = await log.read(sessionId, -1, 1000);
-          assert.deepEqual(events.map((event) => event.index), Array.from({ length: total }, (_, index) => index));
-        }
-      }),
+      fc.asyncProperty(
+        fc.array(fc.tuple(fc.integer({ min: 0, max: 2 }), fc.integer({ min: 1, max: 4 })), { maxLength: 40 }),
+        async (writes) => {
+          const sessions = [newSession(), newSession(), newSession()];
+          await Promise.all(
+            writes.map(([which, many]) =>
+              log.append(sessions[which]!, 1, ...Array.from({ length: many }, () => say('x'))),
+            ),
+          );
+          for (const [which, sessionId] of sessions.entries()) {
+            const total = writes.filter(([each]) => each === which).reduce((sum, [, many]) => sum + many, 0);
+            const events = await log.read(sessionId, -1, 1000);
+            assert.deepEqual(
+              events.map((event) => event.index),
+              Array.from({ length: total }, (_, index) => index),
+            );
+          }
+        },
+      ),
       { numRuns: 30 },
     );
   });
 
   test('gives a reader that is cut and resumes again and again each event exactly once', async () => {
     await fc.assert(
-      fc.asyncProperty(fc.array(fc.integer({ min: 1, max: 9 }), { minLength: 1, maxLength: 12 }), fc.array(fc.integer({ min: 1, max: 15 }), { maxLength: 8 }), async (bursts, cuts) => {
-        const sessionId = newSession();
-        const total = bursts.reduce((sum, many) => sum + many, 0);
-        const writing = (async () => {
-          for (const many of bursts) await log.append(sessionId, 1, ...Array.from({ length: many }, (_, i) => say(String(i))));
-        })();
-        const seen: number[] = [];
-        let cursor: number | undefined;
-        for (const cut of [...cuts, Infinity]) {
-          const { indexes } = await collect(sessionId, cursor, (now) => now.length >= cut || seen.length + now.length >= total);
-          seen.push(...indexes);
-          if (seen.length > 0) cursor = seen[seen.length - 1];
-          if (seen.length >= total) break;
-        }
-        await writing;
-        assert.deepEqual(seen, Array.from({ length: total }, (_, index) => index));
-      }),
+      fc.asyncProperty(
+        fc.array(fc.integer({ min: 1, max: 9 }), { minLength: 1, maxLength: 12 }),
+        fc.array(fc.integer({ min: 1, max: 15 }), { maxLength: 8 }),
+        async (bursts, cuts) => {
+          const sessionId = newSession();
+          const total = bursts.reduce((sum, many) => sum + many, 0);
+          const writing = (async () => {
+            for (const many of bursts)
+              await log.append(sessionId, 1, ...Array.from({ length: many }, (_, i) => say(String(i))));
+          })();
+          const seen: number[] = [];
+          let cursor: number | undefined;
+          for (const cut of [...cuts, Infinity]) {
+            const { indexes } = await collect(
+              sessionId,
+              cursor,
+              (now) => now.length >= cut || seen.length + now.length >= total,
+            );
+            seen.push(...indexes);
+            if (seen.length > 0) cursor = seen[seen.length - 1];
+            if (seen.length >= total) break;
+          }
+          await writing;
+          assert.deepEqual(
+            seen,
+            Array.from({ length: total }, (_, index) => index),
+          );
+        },
+      ),
       { numRuns: 40 },
     );
   });
@@ -82,7 +108,10 @@ describe('event log', () => {
     const sessionId = newSession();
     await log.append(sessionId, 1, say('a'), say('b'));
     const { items, indexes } = await collect(sessionId, 99, (now) => now.length === 2);
-    assert.deepEqual(items.map((item) => item.kind), ['hello', 'reset', 'events']);
+    assert.deepEqual(
+      items.map((item) => item.kind),
+      ['hello', 'reset', 'events'],
+    );
     assert.deepEqual(indexes, [0, 1]);
   });
 
@@ -91,7 +120,10 @@ describe('event log', () => {
     await log.append(sessionId, 1, say('a'));
     setTimeout(() => void log.append(sessionId, 1, say('b')), 10);
     const { items } = await collect(sessionId, 0, (now) => now.length === 1);
-    assert.deepEqual(items.map((item) => item.kind), ['hello', 'events']);
+    assert.deepEqual(
+      items.map((item) => item.kind),
+      ['hello', 'events'],
+    );
   });
 
   test('shares one batch among readers that stand at the same place', async () => {
@@ -188,7 +220,10 @@ describe('event log', () => {
       if (item.kind === 'events') seen.push(...item.events.map((event) => event.index));
       if (seen.length >= 6000) stop.abort();
     }
-    assert.deepEqual(seen, Array.from({ length: 6000 }, (_, index) => index));
+    assert.deepEqual(
+      seen,
+      Array.from({ length: 6000 }, (_, index) => index),
+    );
   });
 });
 

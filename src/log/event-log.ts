@@ -75,7 +75,13 @@ const maxRunLength = 64 * 1024;
 /** Adds an event whose JSON is given from its second member on; answers its index. */
 type AddTail = (sessionId: string, type: string, tail: string) => number;
 
-export function eventLog({ db, events, redact = (value) => value, redactPieces, pollMs = 500 }: EventLogOptions): EventLog {
+export function eventLog({
+  db,
+  events,
+  redact = (value) => value,
+  redactPieces,
+  pollMs = 500,
+}: EventLogOptions): EventLog {
   const clean = redactPieces ? livePieces(redactPieces) : (_: Feed, delta: Delta) => [redact(delta)];
   const feeds = new Map<string, Feed>();
   const foreignListeners = new Set<() => void>();
@@ -95,7 +101,8 @@ export function eventLog({ db, events, redact = (value) => value, redactPieces, 
   const timer = setInterval(() => lookAround().catch(() => {}), pollMs);
   timer.unref();
 
-  const boundsOf = async (sessionId: string): Promise<Bounds> => (await events.bounds(sessionId)) ?? { oldest: 0, newest: -1 };
+  const boundsOf = async (sessionId: string): Promise<Bounds> =>
+    (await events.bounds(sessionId)) ?? { oldest: 0, newest: -1 };
 
   /** Appends of the same moment share one transaction and one run. */
   let gathering: { adds: ((add: AddTail) => void)[]; stored: Promise<void> } | undefined;
@@ -127,11 +134,10 @@ export function eventLog({ db, events, redact = (value) => value, redactPieces, 
     },
     async readStored(sessionId, after, max) {
       const found: StoredEvent[] = [];
-      for (let cursor = after; ; ) {
+      for (let cursor = after; ;) {
         const runs = await events.read(sessionId, cursor, Math.min(readBytes, max * usualBytes));
         if (runs.length === 0) return found;
-        for (const run of runs)
-          for (const event of eventsOf(run)) if (found.push(event) >= max) return found;
+        for (const run of runs) for (const event of eventsOf(run)) if (found.push(event) >= max) return found;
         cursor = runs[runs.length - 1]!.last;
       }
     },

@@ -113,7 +113,7 @@ export class Feed {
     let start = this.#tail.length - 1;
     while (this.#tail[start]!.first > after + 1) start--;
     const runs = [runAfter(this.#tail[start]!, after)];
-    for (let bytes = runs[0]!.frames.length; bytes < batchBytes && ++start < this.#tail.length; ) {
+    for (let bytes = runs[0]!.frames.length; bytes < batchBytes && ++start < this.#tail.length;) {
       runs.push(this.#tail[start]!);
       bytes += this.#tail[start]!.frames.length;
     }
@@ -159,7 +159,8 @@ export class Feed {
     if (this.#tail.length <= maxTailRuns && this.#tailBytes <= maxTailBytes) return;
     let drop = Math.max(0, this.#tail.length - maxTailRuns / 2);
     for (const run of this.#tail.slice(0, drop)) this.#tailBytes -= run.frames.length;
-    while (this.#tailBytes > maxTailBytes && drop < this.#tail.length) this.#tailBytes -= this.#tail[drop++]!.frames.length;
+    while (this.#tailBytes > maxTailBytes && drop < this.#tail.length)
+      this.#tailBytes -= this.#tail[drop++]!.frames.length;
     this.#tail = this.#tail.slice(drop);
   }
 }

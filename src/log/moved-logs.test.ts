@@ -39,7 +39,11 @@ const files = (): Promise<string[]> => readdir(join(folder, 'projects', project,
 const upTo = (count: number): number[] => Array.from({ length: count }, (_, index) => index);
 
 /** The indexes that a stream from a cursor has, until the newest one. */
-async function streamed(sessionId: string, after: number | undefined, newest: number): Promise<{ kinds: string[]; indexes: number[] }> {
+async function streamed(
+  sessionId: string,
+  after: number | undefined,
+  newest: number,
+): Promise<{ kinds: string[]; indexes: number[] }> {
   const stop = new AbortController();
   const kinds: string[] = [];
   const indexes: number[] = [];
@@ -54,20 +58,32 @@ async function streamed(sessionId: string, after: number | undefined, newest: nu
 describe('a log that rests in files', () => {
   test('is read from any cursor as if it had never moved, also when it went on and moved again', async () => {
     await fc.assert(
-      fc.asyncProperty(fc.array(fc.tuple(fc.integer({ min: 1, max: 60 }), fc.boolean()), { minLength: 1, maxLength: 6 }), fc.nat(), async (bursts, from) => {
-        const sessionId = `ses_${from}_${Math.random()}`;
-        let total = 0;
-        for (const [many, isMoved] of bursts) {
-          assert.equal(await log.append(sessionId, 1, ...Array.from({ length: many }, (_, i) => say(`é ${total + i}\n\n`))), total + many - 1);
-          total += many;
-          if (isMoved) await log.moveToFile(sessionId, project);
-        }
-        const after = (from % (total + 1)) - 1;
-        assert.deepEqual(await log.bounds(sessionId), { oldest: 0, newest: total - 1 });
-        const read = await log.read(sessionId, after, 10_000);
-        assert.deepEqual(read.map((event) => [event.index, (event as { text: string }).text]), upTo(total).slice(after + 1).map((index) => [index, `é ${index}\n\n`]));
-        assert.deepEqual((await streamed(sessionId, after, total - 1)).indexes, upTo(total).slice(after + 1));
-      }),
+      fc.asyncProperty(
+        fc.array(fc.tuple(fc.integer({ min: 1, max: 60 }), fc.boolean()), { minLength: 1, maxLength: 6 }),
+        fc.nat(),
+        async (bursts, from) => {
+          const sessionId = `ses_${from}_${Math.random()}`;
+          let total = 0;
+          for (const [many, isMoved] of bursts) {
+            assert.equal(
+              await log.append(sessionId, 1, ...Array.from({ length: many }, (_, i) => say(`é ${total + i}\n\n`))),
+              total + many - 1,
+            );
+            total += many;
+            if (isMoved) await log.moveToFile(sessionId, project);
+          }
+          const after = (from % (total + 1)) - 1;
+          assert.deepEqual(await log.bounds(sessionId), { oldest: 0, newest: total - 1 });
+          const read = await log.read(sessionId, after, 10_000);
+          assert.deepEqual(
+            read.map((event) => [event.index, (event as { text: string }).text]),
+            upTo(total)
+              .slice(after + 1)
+              .map((index) => [index, `é ${index}\n\n`]),
+          );
+          assert.deepEqual((await streamed(sessionId, after, total - 1)).indexes, upTo(total).slice(after + 1));
+        },
+      ),
       { numRuns: 25 },
     );
   });
@@ -81,13 +97,20 @@ describe('a log that rests in files', () => {
     assert.equal((await stat(join(folder, 'projects', project, 'logs', name!))).mode & 0o777, 0o600);
     await closeRoom();
     await openRoom();
-    assert.deepEqual((await log.read('ses_1', -1, 10)).map((event) => event.index), [0, 1]);
+    assert.deepEqual(
+      (await log.read('ses_1', -1, 10)).map((event) => event.index),
+      [0, 1],
+    );
     assert.equal(await log.append('ses_1', 2, say('c')), 2);
   });
 
   test('moves under streams that read it, and each of them has every event once', async () => {
     await log.append('ses_1', 1, ...Array.from({ length: 5000 }, () => say('x'.repeat(200))));
-    const reading = Promise.all([streamed('ses_1', undefined, 5049), streamed('ses_1', 700, 5049), streamed('ses_1', 4999, 5049)]);
+    const reading = Promise.all([
+      streamed('ses_1', undefined, 5049),
+      streamed('ses_1', 700, 5049),
+      streamed('ses_1', 4999, 5049),
+    ]);
     await log.moveToFile('ses_1', project);
     await log.append('ses_1', 1, ...Array.from({ length: 50 }, () => say('y')));
     await log.moveToFile('ses_1', project);
@@ -102,10 +125,17 @@ describe('a log that rests in files', () => {
     await log.append('ses_1', 1, ...Array.from({ length: 500 }, () => say('x')));
     const other = new Database(join(folder, 'state.db'));
     const theirs = await openEvents(other, join(folder, 'projects'));
-    await Promise.all([events.moveToFile('ses_1', project), theirs.moveToFile('ses_1', project), events.moveToFile('ses_1', project)]);
+    await Promise.all([
+      events.moveToFile('ses_1', project),
+      theirs.moveToFile('ses_1', project),
+      events.moveToFile('ses_1', project),
+    ]);
     await other.close();
     assert.equal((await files()).length, 1);
-    assert.deepEqual((await log.read('ses_1', -1, 1000)).map((event) => event.index), upTo(500));
+    assert.deepEqual(
+      (await log.read('ses_1', -1, 1000)).map((event) => event.index),
+      upTo(500),
+    );
   });
 
   test('is removed from both places, and a cursor into it gets a reset', async () => {
@@ -124,7 +154,10 @@ describe('a log that rests in files', () => {
     await log.moveToFile('ses_1', project);
     await log.append('ses_1', 1, say('c'));
     await rm(join(folder, 'projects', project, 'logs'), { recursive: true });
-    assert.deepEqual((await log.read('ses_1', -1, 10)).map((event) => event.index), [2]);
+    assert.deepEqual(
+      (await log.read('ses_1', -1, 10)).map((event) => event.index),
+      [2],
+    );
     assert.deepEqual(await log.bounds('ses_1'), { oldest: 2, newest: 2 });
     assert.deepEqual(await streamed('ses_1', 0, 2), { kinds: ['hello', 'reset', 'events'], indexes: [2] });
   });
@@ -153,7 +186,11 @@ describe('a log that rests in files', () => {
   test('loses and doubles nothing when its server is killed at any moment', async () => {
     let acknowledged = -1;
     for (let kill = 0; kill < 6; kill++) {
-      const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', join(import.meta.dirname, 'fixtures', 'moving-writer.ts'), folder], { stdio: ['ignore', 'pipe', 'inherit'] });
+      const child = spawn(
+        process.execPath,
+        ['--disable-warning=ExperimentalWarning', join(import.meta.dirname, 'fixtures', 'moving-writer.ts'), folder],
+        { stdio: ['ignore', 'pipe', 'inherit'] },
+      );
       let said = '';
       child.stdout.on('data', (chunk: Buffer) => (said += chunk.toString()));
       while (said.split('\n').length < 20 + kill * 7) await once(child.stdout, 'data');
@@ -163,7 +200,10 @@ describe('a log that rests in files', () => {
       const { oldest, newest } = await log.bounds('ses_1');
       assert.equal(oldest, 0);
       assert.ok(newest >= acknowledged, `${newest} is stored, ${acknowledged} was acknowledged`);
-      assert.deepEqual((await log.read('ses_1', -1, 100_000)).map((event) => event.index), upTo(newest + 1));
+      assert.deepEqual(
+        (await log.read('ses_1', -1, 100_000)).map((event) => event.index),
+        upTo(newest + 1),
+      );
     }
   });
 });

@@ -71,7 +71,11 @@ export async function openGround(options: ServerOptions, closers: Closers) {
     mime: string,
   ): Promise<{ blob_id: string; size: number }> => {
     const clean = hide.bytes(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
-    const { id, size } = await blobs.put(owner, Readable.from([clean]), { maxBytes: clean.length, mime, keepForMs: answersStayMs });
+    const { id, size } = await blobs.put(owner, Readable.from([clean]), {
+      maxBytes: clean.length,
+      mime,
+      keepForMs: answersStayMs,
+    });
     return { blob_id: id, size };
   };
   const net = dialler({ settings });

@@ -134,7 +134,8 @@ export async function openTools(
     db,
     providers: [functions, ...(packFiles ? [packFiles] : []), servers],
     onCorrupt: (path, reason) => observe.log.warn({ span: 'catalog.corrupt', path, reason }, `${path}: ${reason}`),
-    onTrouble: (error) => observe.log.warn({ span: 'catalog.look', err: error }, 'files of the catalog could not be looked at'),
+    onTrouble: (error) =>
+      observe.log.warn({ span: 'catalog.look', err: error }, 'files of the catalog could not be looked at'),
   });
   closers.push(() => catalog.close());
   closers.push(config.onChange((now) => void servers.apply(now.servers)));

@@ -89,7 +89,8 @@ export class Audit {
 
   #closePolls(minute = this.#pollMinute): void {
     if (minute !== this.#pollMinute || this.#polls.size === 0) return;
-    for (const { record, calls, durationMs } of this.#polls.values()) this.#reads.push(entryOf(record, calls, durationMs));
+    for (const { record, calls, durationMs } of this.#polls.values())
+      this.#reads.push(entryOf(record, calls, durationMs));
     this.#polls.clear();
     this.#behind.soon();
   }

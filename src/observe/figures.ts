@@ -41,7 +41,11 @@ function histogram(all: Counted[]): object {
     const calls = group.reduce((sum, each) => sum + each.calls, 0);
     const seconds = group.reduce((sum, each) => sum + each.seconds, 0);
     return [
-      ...bucketEnds.map((le, i) => ({ labels: { le, ...labels }, value: upTo(i), metricName: `${durationsName}_bucket` })),
+      ...bucketEnds.map((le, i) => ({
+        labels: { le, ...labels },
+        value: upTo(i),
+        metricName: `${durationsName}_bucket`,
+      })),
       { labels: { le: '+Inf', ...labels }, value: calls, metricName: `${durationsName}_bucket` },
       { labels, value: seconds, metricName: `${durationsName}_sum` },
       { labels, value: calls, metricName: `${durationsName}_count` },

@@ -35,7 +35,8 @@ function userFinding(): Finding {
     ? {
         status: 'warn',
         text: 'runs as root',
-        advice: 'Use a user of its own: MCP servers run with the rights of this one, unless there is a user called oubliette.',
+        advice:
+          'Use a user of its own: MCP servers run with the rights of this one, unless there is a user called oubliette.',
       }
     : { status: 'ok', text: 'not root' };
 }

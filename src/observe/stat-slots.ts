@@ -62,7 +62,8 @@ export class StatSlots {
     slot.calls += durationsMs.length;
     if (record.outcome !== 'ok') slot.failures += durationsMs.length;
     slot.result_bytes += resultBytes;
-    if (record.parent === undefined && (record.door === 'mcp' || record.door === 'socket')) slot.spent_bytes += resultBytes;
+    if (record.parent === undefined && (record.door === 'mcp' || record.door === 'socket'))
+      slot.spent_bytes += resultBytes;
     for (const ms of durationsMs) {
       slot.duration_ms += ms;
       count(slot.durations, bucketOf(ms));

@@ -5,7 +5,8 @@ import type { ProjectRow, ProjectWish } from '../store/index.ts';
 export const defaultBundles: readonly string[] = ['ot', 'text', 'data', 'clock', 'calc', 'demo'];
 
 const adminOnly = (actor: Actor, what: string): void => {
-  if (!reaches(actor.level, 'admin')) throw fail('scope.denied', { tool: `A project with ${what}`, need: 'admin', have: actor.level });
+  if (!reaches(actor.level, 'admin'))
+    throw fail('scope.denied', { tool: `A project with ${what}`, need: 'admin', have: actor.level });
 };
 
 export interface Admission {
@@ -22,13 +23,22 @@ export function admitWish(actor: Actor, wish: ProjectWish, { settings, knownBund
   if (wish.sandbox.image !== undefined) adminOnly(actor, 'an image of its own');
   if (wish.sandbox.level === 'basic' && settings.sandbox.level === 'strict') adminOnly(actor, 'a weaker sandbox');
   const reserved = Object.keys(wish.env).find((name) => name.startsWith('OUBLIETTE_'));
-  if (reserved !== undefined) throw fail('request.invalid', { reason: `env cannot set ${reserved}: names that begin with OUBLIETTE_ are the server's own` });
+  if (reserved !== undefined)
+    throw fail('request.invalid', {
+      reason: `env cannot set ${reserved}: names that begin with OUBLIETTE_ are the server's own`,
+    });
   const agent = wish.agent;
   if (agent !== undefined && agent !== 'embedded' && !settings.agents.known[agent])
-    throw fail('request.invalid', { reason: `agent ${agent} is not configured; known are ${['embedded', ...Object.keys(settings.agents.known)].join(', ')}` });
+    throw fail('request.invalid', {
+      reason: `agent ${agent} is not configured; known are ${['embedded', ...Object.keys(settings.agents.known)].join(', ')}`,
+    });
   for (const bundle of wish.bundles ?? []) {
-    if (!knownBundles.includes(bundle)) throw fail('request.invalid', { reason: `there is no bundle ${bundle} that a project can grant; these can be: ${knownBundles.join(', ')}` });
-    if (!reachesBundle(actor, bundle)) throw fail('scope.denied', { message: `This token does not reach bundle ${bundle} and cannot grant it.` });
+    if (!knownBundles.includes(bundle))
+      throw fail('request.invalid', {
+        reason: `there is no bundle ${bundle} that a project can grant; these can be: ${knownBundles.join(', ')}`,
+      });
+    if (!reachesBundle(actor, bundle))
+      throw fail('scope.denied', { message: `This token does not reach bundle ${bundle} and cannot grant it.` });
   }
   return own ? within(wish, own, settings) : wish;
 }
@@ -37,7 +47,9 @@ export function admitWish(actor: Actor, wish: ProjectWish, { settings, knownBund
 function within(wish: ProjectWish, own: ProjectRow, settings: Settings): ProjectWish {
   const most = limitsOf(own.wish, settings);
   const refuse = (what: string): never => {
-    throw fail('scope.denied', { message: `A session cannot make a project with more ${what} than its own project has.` });
+    throw fail('scope.denied', {
+      message: `A session cannot make a project with more ${what} than its own project has.`,
+    });
   };
   for (const key of ['depth', 'agents', 'cost_usd'] as const) if ((wish.limits[key] ?? 0) > most[key]) refuse(key);
   const theirs = own.wish.bundles ?? defaultBundles;

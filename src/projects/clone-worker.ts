@@ -22,7 +22,14 @@ async function request({ url: target, method = 'GET', headers = {}, body }: GitH
   port.postMessage({ id, url: target, method, headers, body: chunks.length > 0 ? Buffer.concat(chunks) : undefined });
   const fetched = await answer;
   if ('error' in fetched) throw new Error(fetched.error);
-  return { url: fetched.url, method, headers: fetched.headers, statusCode: fetched.status, statusMessage: '', body: once(fetched.body) };
+  return {
+    url: fetched.url,
+    method,
+    headers: fetched.headers,
+    statusCode: fetched.status,
+    statusMessage: '',
+    body: once(fetched.body),
+  };
 }
 
 async function* once(bytes: Uint8Array): AsyncIterableIterator<Uint8Array> {
@@ -31,7 +38,16 @@ async function* once(bytes: Uint8Array): AsyncIterableIterator<Uint8Array> {
 
 let answer: CloneAnswer;
 try {
-  await git.clone({ fs, http: { request }, dir, url, depth: 1, singleBranch: true, noTags: true, ...(ref !== undefined && { ref }) });
+  await git.clone({
+    fs,
+    http: { request },
+    dir,
+    url,
+    depth: 1,
+    singleBranch: true,
+    noTags: true,
+    ...(ref !== undefined && { ref }),
+  });
   answer = { commit: await git.resolveRef({ fs, dir, ref: 'HEAD' }) };
 } catch (error) {
   answer = { error: error instanceof Error ? error.message : String(error) };

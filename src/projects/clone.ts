@@ -15,7 +15,9 @@ export interface CloneOrder {
   ref?: string;
 }
 export type CloneAnswer = { commit: string } | { error: string };
-export type Fetched = { id: number } & ({ url: string; status: number; headers: Record<string, string>; body: Uint8Array } | { error: string });
+export type Fetched = { id: number } & (
+  { url: string; status: number; headers: Record<string, string>; body: Uint8Array } | { error: string }
+);
 interface Wanted {
   id: number;
   url: string;
@@ -28,20 +30,33 @@ interface Wanted {
 export type CloneFetch = (
   url: string,
   init: { method: string; headers: Record<string, string>; body?: Uint8Array; signal: AbortSignal },
-) => Promise<{ url: URL; status: number; headers: Record<string, string | string[] | undefined>; body: AsyncIterable<Uint8Array> }>;
+) => Promise<{
+  url: URL;
+  status: number;
+  headers: Record<string, string | string[] | undefined>;
+  body: AsyncIterable<Uint8Array>;
+}>;
 
 /**
  * Puts the newest commit of a repository into a new folder of a workspace. It is made beside the workspace and moved
  * in when it is whole. Throws request.invalid, host.not_allowed, or source.unreachable with git's own reason.
  */
-export async function cloneInto(root: string, wish: { url: string; ref?: string; path: string }, fetch: CloneFetch): Promise<{ commit: string }> {
+export async function cloneInto(
+  root: string,
+  wish: { url: string; ref?: string; path: string },
+  fetch: CloneFetch,
+): Promise<{ commit: string }> {
   const parts = splitPath(wish.path);
   if (parts.length === 0) throw fail('request.invalid', { reason: 'path must name a new folder' });
   const temp = join(dirname(root), `.${randomBytes(6).toString('hex')}.clone.tmp`);
   const stop = AbortSignal.timeout(withinMs);
   try {
     await mkdir(temp, { mode: 0o700 });
-    const commit = await runWorker({ dir: temp, url: wish.url, ...(wish.ref !== undefined && { ref: wish.ref }) }, fetch, stop);
+    const commit = await runWorker(
+      { dir: temp, url: wish.url, ...(wish.ref !== undefined && { ref: wish.ref }) },
+      fetch,
+      stop,
+    );
     await giveAll(temp, await stat(root));
     await moveInto(root, parts, temp);
     return { commit };
@@ -51,7 +66,10 @@ export async function cloneInto(root: string, wish: { url: string; ref?: string;
 }
 
 async function runWorker(order: CloneOrder, fetch: CloneFetch, stop: AbortSignal): Promise<string> {
-  const worker = new Worker(entryPoint('projects/clone-worker'), { workerData: order, resourceLimits: { maxOldGenerationSizeMb: 512 } });
+  const worker = new Worker(entryPoint('projects/clone-worker'), {
+    workerData: order,
+    resourceLimits: { maxOldGenerationSizeMb: 512 },
+  });
   let refusal: unknown;
   try {
     return await new Promise<string>((resolve, reject) => {
@@ -75,7 +93,11 @@ async function runWorker(order: CloneOrder, fetch: CloneFetch, stop: AbortSignal
   }
 }
 
-async function fetchFor({ id, url, method, headers, body }: Wanted, fetch: CloneFetch, signal: AbortSignal): Promise<Fetched> {
+async function fetchFor(
+  { id, url, method, headers, body }: Wanted,
+  fetch: CloneFetch,
+  signal: AbortSignal,
+): Promise<Fetched> {
   const answer = await fetch(url, { method, headers, signal, ...(body && { body }) });
   const chunks: Uint8Array[] = [];
   let size = 0;
@@ -104,7 +126,8 @@ async function moveInto(root: string, parts: string[], from: string): Promise<vo
 async function giveAll(folder: string, owner: { uid: number; gid: number }): Promise<void> {
   if (process.getuid?.() !== 0) return;
   await lchown(folder, owner.uid, owner.gid);
-  for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) await lchown(join(entry.parentPath, entry.name), owner.uid, owner.gid);
+  for (const entry of await readdir(folder, { recursive: true, withFileTypes: true }))
+    await lchown(join(entry.parentPath, entry.name), owner.uid, owner.gid);
 }
 
 function unreachable(url: string, reason: string): Error {

@@ -41,11 +41,13 @@ export function projectTools({ projects, settings, sandboxes, knownBundles }: Pr
         argSchema: argsOf({ project_id: projectId }, ['project_id']),
         returns: 'the project',
         example: 'project.get(project_id="proj_...")',
-        run: async ({ project_id }: { project_id: string }, call) => projectView(projects, await projects.get(call.actor, project_id)),
+        run: async ({ project_id }: { project_id: string }, call) =>
+          projectView(projects, await projects.get(call.actor, project_id)),
       },
       {
         slug: 'create',
-        description: 'Create a project: a named place with a sandbox in which agents work. Secrets, egress, an image and a weaker sandbox need admin level.',
+        description:
+          'Create a project: a named place with a sandbox in which agents work. Secrets, egress, an image and a weaker sandbox need admin level.',
         level: 'write',
         argSchema: createSchema,
         returns: '{id, name, description, status, agent, sandbox, default_workspace_id, limits, bundles, created_at}',
@@ -93,7 +95,11 @@ interface CreateArgs {
 }
 
 const names = (description: string, itemDescription: string): JsonSchema => ({
-  type: 'array', description, items: { type: 'string', minLength: 1, maxLength: 256, description: itemDescription }, maxItems: 256, uniqueItems: true,
+  type: 'array',
+  description,
+  items: { type: 'string', minLength: 1, maxLength: 256, description: itemDescription },
+  maxItems: 256,
+  uniqueItems: true,
 });
 
 const createSchema = argsOf(
@@ -118,9 +124,24 @@ const createSchema = argsOf(
       description: 'Limits for each tree of sessions in this project.',
       additionalProperties: false,
       properties: {
-        depth: { type: 'integer', minimum: 0, maximum: 100, description: 'Levels of child sessions below the first one.' },
-        agents: { type: 'integer', minimum: 1, maximum: 10_000, description: 'Sessions in a tree, the first one included.' },
-        cost_usd: { type: 'number', minimum: 0, maximum: 1_000_000, description: 'What a tree may spend on models, in USD.' },
+        depth: {
+          type: 'integer',
+          minimum: 0,
+          maximum: 100,
+          description: 'Levels of child sessions below the first one.',
+        },
+        agents: {
+          type: 'integer',
+          minimum: 1,
+          maximum: 10_000,
+          description: 'Sessions in a tree, the first one included.',
+        },
+        cost_usd: {
+          type: 'number',
+          minimum: 0,
+          maximum: 1_000_000,
+          description: 'What a tree may spend on models, in USD.',
+        },
       },
     },
     bundles: names('Slugs of the bundles that sessions may use in code mode.', 'bundle slug'),
@@ -149,12 +170,23 @@ function create(projects: Projects, actor: Actor, wish: CreateArgs): ReturnType<
   });
 }
 
-async function options(settings: Settings, sandboxes: Pick<Sandboxes, 'probes'>, bundles: readonly string[], actor: Actor): Promise<object> {
+async function options(
+  settings: Settings,
+  sandboxes: Pick<Sandboxes, 'probes'>,
+  bundles: readonly string[],
+  actor: Actor,
+): Promise<object> {
   const probes = await sandboxes.probes();
   return {
     agents: ['embedded', ...Object.keys(settings.agents.known).filter((name) => name !== 'embedded')],
     models: [...new Set(Object.values(settings.providers).flatMap((provider) => Object.keys(provider.prices ?? {})))],
-    drivers: probes.map(({ driver, available, level, missing, notes }) => ({ driver, available, ...(level && { level }), missing, notes })),
+    drivers: probes.map(({ driver, available, level, missing, notes }) => ({
+      driver,
+      available,
+      ...(level && { level }),
+      missing,
+      notes,
+    })),
     bundles: bundles.filter((slug) => !actor.bundles || actor.bundles.includes(slug)),
     defaults: {
       agent: settings.agents.default,

@@ -27,7 +27,12 @@ async function sandboxView(room: Projects, project: Project): Promise<Record<str
     const { driver, probe } = await room.sandboxFor(project);
     return { driver: driver.name, level: probe.level, ...asked, missing: probe.missing };
   } catch (error) {
-    return { driver: wish.driver ?? 'auto', level: wish.level ?? 'basic', ...asked, unavailable: (error as Error).message };
+    return {
+      driver: wish.driver ?? 'auto',
+      level: wish.level ?? 'basic',
+      ...asked,
+      unavailable: (error as Error).message,
+    };
   }
 }
 

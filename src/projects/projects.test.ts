@@ -6,7 +6,14 @@ import { afterEach, beforeEach, describe, test } from 'node:test';
 import { openConfig } from '../config/index.ts';
 import { openSandboxes } from '../sandbox/index.ts';
 import type { Actor, Failure } from '../schema/index.ts';
-import { Database, openProjects, openSessions, type ProjectWish, type SessionRow, type SessionTables } from '../store/index.ts';
+import {
+  Database,
+  openProjects,
+  openSessions,
+  type ProjectWish,
+  type SessionRow,
+  type SessionTables,
+} from '../store/index.ts';
 import { projects, type Projects } from './index.ts';
 
 let folder: string;
@@ -22,7 +29,12 @@ beforeEach(async () => {
   config = await openConfig({ config: join(folder, 'config.yaml'), prompts: join(folder, 'prompts.yaml') });
   sessions = await openSessions(db);
   room = projects({
-    db, tables: await openProjects(db), sessions, forgetSession: () => {}, folder: join(folder, 'projects'), settings: () => config.current(),
+    db,
+    tables: await openProjects(db),
+    sessions,
+    forgetSession: () => {},
+    folder: join(folder, 'projects'),
+    settings: () => config.current(),
     sandboxes: openSandboxes({ folder: join(folder, 'sandbox'), sockets: { docker: [], podman: [] } }),
     knownBundles: () => ['ot', 'text', 'demo', 'fs'],
     fetch: async () => {
@@ -42,10 +54,35 @@ const plain: ProjectWish = { sandbox: {}, limits: {}, env: {}, secrets: [] };
 const code = (expected: string) => (error: Failure) => error.code === expected;
 
 const liveSession = (project: { id: string; default_workspace_id: string }): SessionRow => ({
-  id: 'ses_1', project_id: project.id, workspace_id: project.default_workspace_id, parent_id: null, root_id: 'ses_1', depth: 0, status: 'idle',
-  agent: 'embedded', model: null, owner: 'local', turn: 1, last_turn: 1, permissions: 'auto', caller: null, place: null, box: null, key_grant: null, spool_offset: 0,
-  agent_state: null, error: null, input_tokens: 0, output_tokens: 0, cost_usd: 0, reserved_usd: 0, node: null, wanted: null,
-  created_at: '', updated_at: '', active_at: 0,
+  id: 'ses_1',
+  project_id: project.id,
+  workspace_id: project.default_workspace_id,
+  parent_id: null,
+  root_id: 'ses_1',
+  depth: 0,
+  status: 'idle',
+  agent: 'embedded',
+  model: null,
+  owner: 'local',
+  turn: 1,
+  last_turn: 1,
+  permissions: 'auto',
+  caller: null,
+  place: null,
+  box: null,
+  key_grant: null,
+  spool_offset: 0,
+  agent_state: null,
+  error: null,
+  input_tokens: 0,
+  output_tokens: 0,
+  cost_usd: 0,
+  reserved_usd: 0,
+  node: null,
+  wanted: null,
+  created_at: '',
+  updated_at: '',
+  active_at: 0,
 });
 
 describe('projects', () => {
@@ -87,8 +124,18 @@ describe('projects', () => {
   });
 
   test('made by a session never have more than its own project', async () => {
-    const own = await room.create(admin, 'own', { ...plain, limits: { depth: 1, agents: 5, cost_usd: 1 }, bundles: ['ot', 'fs'] });
-    const session: Actor = { ...writer, principal: 'session:ses_1', sessionId: 'ses_1', projectId: own.id, projects: [own.id] };
+    const own = await room.create(admin, 'own', {
+      ...plain,
+      limits: { depth: 1, agents: 5, cost_usd: 1 },
+      bundles: ['ot', 'fs'],
+    });
+    const session: Actor = {
+      ...writer,
+      principal: 'session:ses_1',
+      sessionId: 'ses_1',
+      projectId: own.id,
+      projects: [own.id],
+    };
     await assert.rejects(room.create(session, 'a', { ...plain, limits: { cost_usd: 2 } }), code('scope.denied'));
     await assert.rejects(room.create(session, 'a', { ...plain, bundles: ['text'] }), code('scope.denied'));
     const made = await room.create(session, 'a', plain);
@@ -139,9 +186,14 @@ describe('projects', () => {
 describe('workspaces', () => {
   test('are found again by their external id and source', async () => {
     const project = await room.create(writer, 'p', plain);
-    const made = await Promise.all([1, 2].map(() => room.createWorkspace(writer, project.id, { external_id: 'T7', source: 'chat' })));
+    const made = await Promise.all(
+      [1, 2].map(() => room.createWorkspace(writer, project.id, { external_id: 'T7', source: 'chat' })),
+    );
     assert.equal(made[0]!.id, made[1]!.id);
-    assert.notEqual((await room.createWorkspace(writer, project.id, { external_id: 'T7', source: 'mail' })).id, made[0]!.id);
+    assert.notEqual(
+      (await room.createWorkspace(writer, project.id, { external_id: 'T7', source: 'mail' })).id,
+      made[0]!.id,
+    );
     assert.equal((await readdir(join(folder, 'projects', project.id, 'workspaces'))).length, 3);
   });
 

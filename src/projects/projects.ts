@@ -41,7 +41,11 @@ export interface Projects {
   workspace(actor: Actor, id: string): Promise<WorkspaceRow>;
   workspaces(actor: Actor, projectId: string): Promise<WorkspaceRow[]>;
   /** An external id that is known answers the workspace it names. */
-  createWorkspace(actor: Actor, projectId: string, more: { external_id?: string; source?: string }): Promise<WorkspaceRow>;
+  createWorkspace(
+    actor: Actor,
+    projectId: string,
+    more: { external_id?: string; source?: string },
+  ): Promise<WorkspaceRow>;
   findWorkspace(projectId: string, externalId: string, source?: string): Promise<WorkspaceRow | undefined>;
   deleteWorkspace(actor: Actor, id: string): Promise<void>;
   /** The host folder of a workspace. */
@@ -51,7 +55,11 @@ export interface Projects {
   /** What changed since then. */
   diff(actor: Actor, workspaceId: string): Promise<WorkspaceDiff>;
   /** Puts a git repository into a new folder of a workspace, as far as the project's egress allows. */
-  clone(actor: Actor, workspaceId: string, wish: { url: string; ref?: string; path: string }): Promise<{ commit: string }>;
+  clone(
+    actor: Actor,
+    workspaceId: string,
+    wish: { url: string; ref?: string; path: string },
+  ): Promise<{ commit: string }>;
   sandboxFor(project: Project): Promise<SandboxChoice>;
   /** Runs before a project's rows go: stops what still runs for it. */
   onDelete(listener: (projectId: string) => Promise<void>): void;
@@ -73,10 +81,22 @@ export interface ProjectsOptions {
   fetch: (url: string, init: Parameters<CloneFetch>[1], egress: readonly string[]) => ReturnType<CloneFetch>;
 }
 
-export function projects({ db, tables, sessions, forgetSession, folder, settings, sandboxes, knownBundles, fetch }: ProjectsOptions): Projects {
+export function projects({
+  db,
+  tables,
+  sessions,
+  forgetSession,
+  folder,
+  settings,
+  sandboxes,
+  knownBundles,
+  fetch,
+}: ProjectsOptions): Projects {
   const beforeDelete: ((projectId: string) => Promise<void>)[] = [];
-  const folderOf = (workspace: { id: string; project_id: string }): string => join(folder, workspace.project_id, 'workspaces', workspace.id);
-  const snapshotOf = (row: { id: string; project_id: string }): string => join(folder, row.project_id, 'snapshots', row.id);
+  const folderOf = (workspace: { id: string; project_id: string }): string =>
+    join(folder, workspace.project_id, 'workspaces', workspace.id);
+  const snapshotOf = (row: { id: string; project_id: string }): string =>
+    join(folder, row.project_id, 'snapshots', row.id);
   const trashOf = (id: string): string => join(folder, `.deleted-${id}`);
   const filled = (row: ProjectRow): Project => {
     const now = settings();
@@ -91,7 +111,8 @@ export function projects({ db, tables, sessions, forgetSession, folder, settings
     };
   };
   // What an actor made lies in its reach, though no list written before could name it.
-  const isInReach = (actor: Actor, row: ProjectRow): boolean => reachesProject(actor, row.id) || row.owner === actor.principal;
+  const isInReach = (actor: Actor, row: ProjectRow): boolean =>
+    reachesProject(actor, row.id) || row.owner === actor.principal;
 
   async function find(actor: Actor, id: string): Promise<ProjectRow> {
     const row = await tables.get(id);
@@ -102,7 +123,8 @@ export function projects({ db, tables, sessions, forgetSession, folder, settings
   async function workspace(actor: Actor, id: string): Promise<WorkspaceRow> {
     const row = await tables.workspace(id);
     const project = row && (await tables.get(row.project_id));
-    if (!row || !project || project.status === 'deleting' || !isInReach(actor, project)) throw fail('workspace.not_found', { ref: id });
+    if (!row || !project || project.status === 'deleting' || !isInReach(actor, project))
+      throw fail('workspace.not_found', { ref: id });
     return row;
   }
 
@@ -133,15 +155,38 @@ export function projects({ db, tables, sessions, forgetSession, folder, settings
     folderOf,
     async create(actor, name, wish) {
       const problem = nameProblem(name);
-      if (problem) throw fail('args.invalid', { tool: 'project_create', reason: `/args/name ${problem}` }, { details: [{ path: '/args/name', message: problem }] });
+      if (problem)
+        throw fail(
+          'args.invalid',
+          { tool: 'project_create', reason: `/args/name ${problem}` },
+          { details: [{ path: '/args/name', message: problem }] },
+        );
       const own = actor.sessionId && actor.projectId ? await tables.get(actor.projectId) : undefined;
-      const stored = admitWish(actor, wish, { settings: settings(), knownBundles: knownBundles(), ...(own && { own }) });
+      const stored = admitWish(actor, wish, {
+        settings: settings(),
+        knownBundles: knownBundles(),
+        ...(own && { own }),
+      });
       const id = newId('proj');
       const now = new Date().toISOString();
       const space: WorkspaceRow = {
-        id: newId('wsp'), project_id: id, is_default: true, external_id: null, source: null, created_at: now, last_session_at: null,
+        id: newId('wsp'),
+        project_id: id,
+        is_default: true,
+        external_id: null,
+        source: null,
+        created_at: now,
+        last_session_at: null,
       };
-      const row: ProjectRow = { id, name, status: 'active', owner: actor.principal, default_workspace_id: space.id, wish: stored, created_at: now };
+      const row: ProjectRow = {
+        id,
+        name,
+        status: 'active',
+        owner: actor.principal,
+        default_workspace_id: space.id,
+        wish: stored,
+        created_at: now,
+      };
       await makeFolder(space);
       try {
         await db.write(() => {
@@ -173,7 +218,10 @@ export function projects({ db, tables, sessions, forgetSession, folder, settings
       try {
         await finishDelete(id);
       } catch (error) {
-        const isWhole = await stat(join(folder, id)).then(() => true, () => false);
+        const isWhole = await stat(join(folder, id)).then(
+          () => true,
+          () => false,
+        );
         if (isWhole) await db.write(() => tables.setStatus(id, 'active'));
         throw error;
       }
@@ -186,12 +234,18 @@ export function projects({ db, tables, sessions, forgetSession, folder, settings
     async createWorkspace(actor, projectId, more) {
       await find(actor, projectId);
       const row: WorkspaceRow = {
-        id: newId('wsp'), project_id: projectId, is_default: false, external_id: more.external_id ?? null, source: more.source ?? null,
-        created_at: new Date().toISOString(), last_session_at: null,
+        id: newId('wsp'),
+        project_id: projectId,
+        is_default: false,
+        external_id: more.external_id ?? null,
+        source: more.source ?? null,
+        created_at: new Date().toISOString(),
+        last_session_at: null,
       };
       await makeFolder(row);
       const known = await db.write(() => {
-        const same = row.external_id === null ? undefined : tables.byExternalNow(projectId, row.source, row.external_id);
+        const same =
+          row.external_id === null ? undefined : tables.byExternalNow(projectId, row.source, row.external_id);
         if (!same) tables.insertWorkspace(row);
         return same;
       });
@@ -200,7 +254,9 @@ export function projects({ db, tables, sessions, forgetSession, folder, settings
       return known;
     },
     async findWorkspace(projectId, externalId, source) {
-      return (await tables.workspaces(projectId)).find((row) => row.external_id === externalId && (source === undefined || row.source === source));
+      return (await tables.workspaces(projectId)).find(
+        (row) => row.external_id === externalId && (source === undefined || row.source === source),
+      );
     },
     async deleteWorkspace(actor, id) {
       const row = await workspace(actor, id);
@@ -215,7 +271,8 @@ export function projects({ db, tables, sessions, forgetSession, folder, settings
       await rm(trash, { recursive: true, force: true });
     },
     async snapshot(row) {
-      if (sessions.listNow({ workspace_id: row.id, isLive: true }).length <= 1) await takeSnapshot(folderOf(row), snapshotOf(row));
+      if (sessions.listNow({ workspace_id: row.id, isLive: true }).length <= 1)
+        await takeSnapshot(folderOf(row), snapshotOf(row));
     },
     async diff(actor, id) {
       const row = await workspace(actor, id);
@@ -238,7 +295,8 @@ export function projects({ db, tables, sessions, forgetSession, folder, settings
     onDelete: (listener) => void beforeDelete.push(listener),
     async tidy() {
       for (const row of await tables.list()) if (row.status === 'deleting') await finishDelete(row.id);
-      for (const name of await readdir(folder)) if (name.startsWith('.deleted-')) await rm(join(folder, name), { recursive: true, force: true });
+      for (const name of await readdir(folder))
+        if (name.startsWith('.deleted-')) await rm(join(folder, name), { recursive: true, force: true });
     },
   };
 }

@@ -55,7 +55,10 @@ export async function takeSnapshot(root: string, store: string): Promise<void> {
 
 /** What changed in a workspace since its snapshot, as a list and as one unified diff. */
 export async function diffSince(root: string, store: string): Promise<WorkspaceDiff> {
-  const snapshot = await readFile(join(store, 'snapshot.json'), 'utf8').then((text) => JSON.parse(text) as Snapshot, () => undefined);
+  const snapshot = await readFile(join(store, 'snapshot.json'), 'utf8').then(
+    (text) => JSON.parse(text) as Snapshot,
+    () => undefined,
+  );
   if (!snapshot) return { since: null, files: [], diff: '', truncated: false };
   const result: WorkspaceDiff = { since: snapshot.at, files: [], diff: '', truncated: snapshot.isPartial };
   const gone = new Map(Object.entries(snapshot.files));
@@ -82,12 +85,26 @@ export async function diffSince(root: string, store: string): Promise<WorkspaceD
   return result;
 }
 
-function addPatch(result: WorkspaceDiff, name: string, before: Buffer | undefined, after: Buffer | undefined, isNew: boolean): void {
+function addPatch(
+  result: WorkspaceDiff,
+  name: string,
+  before: Buffer | undefined,
+  after: Buffer | undefined,
+  isNew: boolean,
+): void {
   if (result.diff.length > maxDiffBytes) return void (result.truncated = true);
   const isText = before !== undefined && after !== undefined && !before.includes(0) && !after.includes(0);
   const options = { maxEditLength: maxEdits, headerOptions: undefined };
   const patch = isText
-    ? createTwoFilesPatch(isNew ? '/dev/null' : `a/${name}`, after.length === 0 && !isNew ? '/dev/null' : `b/${name}`, before.toString('utf8'), after.toString('utf8'), '', '', options)
+    ? createTwoFilesPatch(
+        isNew ? '/dev/null' : `a/${name}`,
+        after.length === 0 && !isNew ? '/dev/null' : `b/${name}`,
+        before.toString('utf8'),
+        after.toString('utf8'),
+        '',
+        '',
+        options,
+      )
     : undefined;
   result.diff += patch ?? `Files a/${name} and b/${name} differ\n`;
 }
@@ -113,11 +130,18 @@ async function* filesOf(root: string): AsyncGenerator<Seen | 'too many'> {
 
 /** Large files are told apart by size and time alone. */
 async function look(name: string, path: string): Promise<Seen | undefined> {
-  const handle = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK).catch(() => undefined);
+  const handle = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK).catch(
+    () => undefined,
+  );
   if (!handle) return undefined;
   try {
     const info = await handle.stat();
-    if (info.size > maxFileBytes) return { name, sha256: createHash('sha256').update(`${info.size} ${info.mtimeMs}`).digest('hex'), bytes: undefined };
+    if (info.size > maxFileBytes)
+      return {
+        name,
+        sha256: createHash('sha256').update(`${info.size} ${info.mtimeMs}`).digest('hex'),
+        bytes: undefined,
+      };
     const bytes = await handle.readFile();
     return { name, sha256: createHash('sha256').update(bytes).digest('hex'), bytes };
   } finally {

@@ -39,7 +39,9 @@ describe('files of a workspace', () => {
     assert.equal(await textOf('a/b/c.txt'), 'hello');
     assert.equal((await writePlace(root, 'a/b/c.txt', bytes('again'), 100)).isNew, false);
     const folder = await readPlace(root, 'a');
-    assert.deepEqual(folder.type === 'folder' && folder.entries.map(({ name, type }) => [name, type]), [['b', 'folder']]);
+    assert.deepEqual(folder.type === 'folder' && folder.entries.map(({ name, type }) => [name, type]), [
+      ['b', 'folder'],
+    ]);
     const top = await readPlace(root, '');
     assert.deepEqual(top.type === 'folder' && top.entries.map((entry) => entry.name), ['a']);
   });
@@ -51,12 +53,17 @@ describe('files of a workspace', () => {
 
   test('named .. are refused everywhere', async () => {
     for (const path of ['..', '../secret.txt', 'a/../../secret.txt', 'a/..'])
-      for (const attempt of [() => readPlace(root, path), () => writePlace(root, path, bytes('x'), 9), () => removePlace(root, path)])
+      for (const attempt of [
+        () => readPlace(root, path),
+        () => writePlace(root, path, bytes('x'), 9),
+        () => removePlace(root, path),
+      ])
         await assert.rejects(attempt, code('file.refused'));
   });
 
   test('with impossible names are a bad request', async () => {
-    for (const path of ['a\0b', 'x'.repeat(300), 'a/'.repeat(3000)]) await assert.rejects(readPlace(root, path), code('request.invalid'));
+    for (const path of ['a\0b', 'x'.repeat(300), 'a/'.repeat(3000)])
+      await assert.rejects(readPlace(root, path), code('request.invalid'));
     await assert.rejects(writePlace(root, '', bytes('x'), 9), code('request.invalid'));
   });
 
@@ -65,8 +72,10 @@ describe('files of a workspace', () => {
     await symlink('../secret.txt', join(root, 'file'));
     await symlink('/etc', join(root, 'etc'));
     await symlink('loop', join(root, 'loop'));
-    for (const path of ['out/secret.txt', 'file', 'etc/passwd', 'loop']) await assert.rejects(readPlace(root, path), code('file.refused'));
-    for (const path of ['out/new', 'etc/new']) await assert.rejects(writePlace(root, path, bytes('x'), 9), code('file.refused'));
+    for (const path of ['out/secret.txt', 'file', 'etc/passwd', 'loop'])
+      await assert.rejects(readPlace(root, path), code('file.refused'));
+    for (const path of ['out/new', 'etc/new'])
+      await assert.rejects(writePlace(root, path, bytes('x'), 9), code('file.refused'));
     await assert.rejects(removePlace(root, 'out/secret.txt'), code('file.refused'));
     assert.equal(await readFile(join(outer, 'secret.txt'), 'utf8'), 'secret');
   });
@@ -124,6 +133,8 @@ describe('files of a workspace', () => {
 
 /** What this process holds open in a folder; one that is forgotten ends the process when it is collected. */
 async function openBelow(folder: string): Promise<string[]> {
-  const names = await Promise.all((await readdir('/proc/self/fd')).map((fd) => readlink(`/proc/self/fd/${fd}`).catch(() => '')));
+  const names = await Promise.all(
+    (await readdir('/proc/self/fd')).map((fd) => readlink(`/proc/self/fd/${fd}`).catch(() => '')),
+  );
   return names.filter((name) => name.startsWith(folder));
 }

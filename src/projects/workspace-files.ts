@@ -15,16 +15,20 @@ export interface FileEntry {
   modified_at: string;
 }
 
-export type Found = { type: 'file'; size: number; modifiedAt: Date; handle: FileHandle } | { type: 'folder'; entries: FileEntry[] };
+export type Found =
+  { type: 'file'; size: number; modifiedAt: Date; handle: FileHandle } | { type: 'folder'; entries: FileEntry[] };
 
 /** Finds a file (opened; the caller closes it) or lists a folder. Links that lead out are refused. */
 export async function readPlace(root: string, path: string): Promise<Found> {
   const place = await walkTo(root, splitPath(path));
   try {
     const info = await lstat(place.path).catch(missing(path));
-    if (place.name === undefined || info.isDirectory()) return { type: 'folder', entries: await listFolder(place.path) };
+    if (place.name === undefined || info.isDirectory())
+      return { type: 'folder', entries: await listFolder(place.path) };
     // A pipe would block the reader for good.
-    const handle = await open(place.path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK).catch(missing(path));
+    const handle = await open(place.path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK).catch(
+      missing(path),
+    );
     const opened = await handle.stat();
     if (opened.isFile()) return { type: 'file', size: opened.size, modifiedAt: opened.mtime, handle };
     await handle.close();
@@ -35,7 +39,12 @@ export async function readPlace(root: string, path: string): Promise<Found> {
 }
 
 /** Writes a whole file or nothing, making folders on the way; body.too_large beyond the cap. */
-export async function writePlace(root: string, path: string, bytes: AsyncIterable<Uint8Array>, maxBytes: number): Promise<{ size: number; sha256: string; isNew: boolean }> {
+export async function writePlace(
+  root: string,
+  path: string,
+  bytes: AsyncIterable<Uint8Array>,
+  maxBytes: number,
+): Promise<{ size: number; sha256: string; isNew: boolean }> {
   const parts = splitPath(path);
   if (parts.length === 0) throw fail('request.invalid', { reason: 'a file needs a name' });
   const place = await walkTo(root, parts, {
@@ -78,7 +87,10 @@ export async function archive(root: string, path: string, maxBytes: number): Pro
   const tar = pack();
   const budget = { left: maxBytes };
   addFolder(tar, folder, budget)
-    .then(() => tar.finalize(), (error: unknown) => tar.destroy(error as Error))
+    .then(
+      () => tar.finalize(),
+      (error: unknown) => tar.destroy(error as Error),
+    )
     .finally(() => folder.close())
     .catch(() => {});
   return tar;
@@ -99,11 +111,19 @@ async function addFolder(tar: Pack, folder: FileHandle, budget: { left: number }
   for await (const { path, name, info } of entriesBelow(folder)) {
     const entry = { name, mtime: info.mtime, mode: info.mode & 0o777 };
     if (info.isFile()) await addFile(tar, path, entry, budget);
-    else await new Promise<void>((resolve, reject) => tar.entry({ ...entry, type: 'directory' }, (error) => (error ? reject(error) : resolve())));
+    else
+      await new Promise<void>((resolve, reject) =>
+        tar.entry({ ...entry, type: 'directory' }, (error) => (error ? reject(error) : resolve())),
+      );
   }
 }
 
-async function addFile(tar: Pack, path: string, entry: { name: string; mtime: Date; mode: number }, budget: { left: number }): Promise<void> {
+async function addFile(
+  tar: Pack,
+  path: string,
+  entry: { name: string; mtime: Date; mode: number },
+  budget: { left: number },
+): Promise<void> {
   const handle = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   try {
     const { size } = await handle.stat();
@@ -119,7 +139,10 @@ async function addFile(tar: Pack, path: string, entry: { name: string; mtime: Da
 /** A file that shrinks or grows meanwhile is padded or cut to the size in its header. */
 async function* exactly(handle: FileHandle, size: number): AsyncGenerator<Buffer> {
   let left = size;
-  for await (const chunk of handle.createReadStream({ autoClose: false, highWaterMark: 256 * 1024 }) as AsyncIterable<Buffer>) {
+  for await (const chunk of handle.createReadStream({
+    autoClose: false,
+    highWaterMark: 256 * 1024,
+  }) as AsyncIterable<Buffer>) {
     if (left === 0) return;
     const part = chunk.subarray(0, left);
     left -= part.length;
@@ -128,7 +151,11 @@ async function* exactly(handle: FileHandle, size: number): AsyncGenerator<Buffer
   for (; left > 0; left -= Math.min(left, 65536)) yield Buffer.alloc(Math.min(left, 65536));
 }
 
-async function writeCapped(path: string, bytes: AsyncIterable<Uint8Array>, maxBytes: number): Promise<{ size: number; sha256: string }> {
+async function writeCapped(
+  path: string,
+  bytes: AsyncIterable<Uint8Array>,
+  maxBytes: number,
+): Promise<{ size: number; sha256: string }> {
   const handle = await open(path, 'wx', 0o644);
   const hash = createHash('sha256');
   let size = 0;
@@ -176,7 +203,8 @@ async function listFolder(path: string): Promise<FileEntry[]> {
 
 function missing(path: string): (error: NodeJS.ErrnoException) => never {
   return (error) => {
-    if (error.code === 'ENOENT' || error.code === 'ENOTDIR') throw fail('file.not_found', { ref: path }, { cause: error });
+    if (error.code === 'ENOENT' || error.code === 'ENOTDIR')
+      throw fail('file.not_found', { ref: path }, { cause: error });
     if (error.code === 'ELOOP') throw fail('file.refused', { path }, { cause: error });
     throw error;
   };

@@ -2,7 +2,13 @@ import { argsOf, type BuiltInBundle, type JsonSchema } from '../schema/index.ts'
 import { workspaceView } from './project-view.ts';
 import type { Projects } from './projects.ts';
 
-const text = (description: string, more: object = {}): JsonSchema => ({ type: 'string', description, minLength: 1, maxLength: 512, ...more });
+const text = (description: string, more: object = {}): JsonSchema => ({
+  type: 'string',
+  description,
+  minLength: 1,
+  maxLength: 512,
+  ...more,
+});
 const external = {
   project_id: text('Id of the project, proj_...'),
   external_id: text('Your own name for the workspace, such as a chat or ticket id.'),
@@ -14,7 +20,7 @@ export function workspaceTools(projects: Projects): BuiltInBundle {
   return {
     slug: 'workspace',
     displayName: 'Workspaces',
-    description: "Folders of a project in which sessions work.",
+    description: 'Folders of a project in which sessions work.',
     isOwn: true,
     tools: [
       {
@@ -26,18 +32,25 @@ export function workspaceTools(projects: Projects): BuiltInBundle {
         example: 'workspace.list(project_id="proj_...")',
         run: async (args: ExternalArgs, call) => {
           const rows = await projects.workspaces(call.actor, args.project_id);
-          const fits = (key: 'external_id' | 'source', value: string | null): boolean => args[key] === undefined || args[key] === value;
-          return { workspaces: rows.filter((row) => fits('external_id', row.external_id) && fits('source', row.source)).map(workspaceView) };
+          const fits = (key: 'external_id' | 'source', value: string | null): boolean =>
+            args[key] === undefined || args[key] === value;
+          return {
+            workspaces: rows
+              .filter((row) => fits('external_id', row.external_id) && fits('source', row.source))
+              .map(workspaceView),
+          };
         },
       },
       {
         slug: 'create',
-        description: 'Create a workspace in a project. An external id that is known already answers the workspace it names.',
+        description:
+          'Create a workspace in a project. An external id that is known already answers the workspace it names.',
         level: 'write',
         argSchema: argsOf(external, ['project_id']),
         returns: '{id, project_id, is_default, external_id, source, created_at, last_session_at}',
         example: 'workspace.create(project_id="proj_...", external_id="ticket-7", source="tracker")',
-        run: async ({ project_id, ...more }: ExternalArgs, call) => workspaceView(await projects.createWorkspace(call.actor, project_id, more)),
+        run: async ({ project_id, ...more }: ExternalArgs, call) =>
+          workspaceView(await projects.createWorkspace(call.actor, project_id, more)),
       },
       {
         slug: 'delete',

@@ -38,5 +38,7 @@ export function reachesProject(actor: Actor, projectId: string): boolean {
 /** Throws scope.denied for whoever is limited to projects or to a session: what concerns the whole server is not theirs. */
 export function demandUnconfined(actor: Actor, what: string): void {
   if (actor.isGranted || actor.kind === 'session' || actor.projects)
-    throw fail('scope.denied', { message: `${what} needs an admin token that is not limited to projects or a session.` });
+    throw fail('scope.denied', {
+      message: `${what} needs an admin token that is not limited to projects or a session.`,
+    });
 }

@@ -38,7 +38,10 @@ function inUnions(errors: ErrorObject[], where: string): Detail[] {
   const [union] = unions.sort((a, b) => a.schemaPath.length - b.schemaPath.length);
   if (!union) return errors.map((error) => oneDetail(error, where));
   const inside = (error: ErrorObject): boolean => error.schemaPath.startsWith(`${union.schemaPath}/`);
-  const branches = Map.groupBy(errors.filter(inside), ({ schemaPath }) => schemaPath.slice(union.schemaPath.length + 1).split('/')[0]!);
+  const branches = Map.groupBy(
+    errors.filter(inside),
+    ({ schemaPath }) => schemaPath.slice(union.schemaPath.length + 1).split('/')[0]!,
+  );
   const others = errors.filter((error) => error !== union && !inside(error));
   return [...inUnions(others, where), ...ofBranches([...branches.values()], where)];
 }
@@ -74,7 +77,10 @@ const isConst = ({ keyword }: ErrorObject): boolean => keyword === 'const';
 function oneDetail(error: ErrorObject, where: string): Detail {
   const params = error.params as Record<string, unknown>;
   if (error.keyword === 'additionalProperties')
-    return { path: `${where}${error.instancePath}/${escape(params['additionalProperty'])}`, message: 'is not a known field' };
+    return {
+      path: `${where}${error.instancePath}/${escape(params['additionalProperty'])}`,
+      message: 'is not a known field',
+    };
   if (error.keyword === 'required')
     return { path: `${where}${error.instancePath}/${escape(params['missingProperty'])}`, message: 'is missing' };
   if (error.keyword === 'const')

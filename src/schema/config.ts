@@ -61,7 +61,9 @@ export const ProviderConfig = strict({
   shape: Type.Union([Type.Literal('openai'), Type.Literal('anthropic'), Type.Literal('gemini')]),
   baseUrl: Text,
   secret: opt(Text),
-  prices: opt(Type.Record(Type.String(), strict({ in: Type.Number({ minimum: 0 }), out: Type.Number({ minimum: 0 }) }))),
+  prices: opt(
+    Type.Record(Type.String(), strict({ in: Type.Number({ minimum: 0 }), out: Type.Number({ minimum: 0 }) })),
+  ),
 });
 export type ProviderConfig = Static<typeof ProviderConfig>;
 
@@ -92,12 +94,7 @@ export const Config = strict({
   sandbox: opt(
     strict({
       driver: opt(
-        Type.Union([
-          Type.Literal('auto'),
-          Type.Literal('docker'),
-          Type.Literal('podman'),
-          Type.Literal('bubblewrap'),
-        ]),
+        Type.Union([Type.Literal('auto'), Type.Literal('docker'), Type.Literal('podman'), Type.Literal('bubblewrap')]),
       ),
       level: opt(Type.Union([Type.Literal('basic'), Type.Literal('strict')])),
       memoryMb: opt(Count),

@@ -13,7 +13,13 @@ export interface PermissionOption {
 /** What an event says, by type; the log adds index, time, session and turn. */
 export type EventBody =
   | { type: 'status'; status: SessionStatus; reason?: string }
-  | { type: 'message'; role: 'user' | 'agent'; text: string; message_id: string; attachments?: { blob_id: string; name: string }[] }
+  | {
+      type: 'message';
+      role: 'user' | 'agent';
+      text: string;
+      message_id: string;
+      attachments?: { blob_id: string; name: string }[];
+    }
   | { type: 'thought'; text: string }
   | { type: 'tool_call'; call_id: string; tool: string; arguments: unknown }
   | { type: 'tool_result'; call_id: string; is_error: boolean; text: string }

@@ -20,7 +20,14 @@ const oneSchema = new Set([
   'contentSchema',
 ]);
 const listOfSchemas = new Set(['allOf', 'anyOf', 'oneOf', 'prefixItems', 'items']);
-const mapOfSchemas = new Set(['properties', 'patternProperties', 'definitions', '$defs', 'dependentSchemas', 'dependencies']);
+const mapOfSchemas = new Set([
+  'properties',
+  'patternProperties',
+  'definitions',
+  '$defs',
+  'dependentSchemas',
+  'dependencies',
+]);
 const schemaKeywords = oneSchema.union(listOfSchemas).union(mapOfSchemas);
 const isSchemaKeyword = (key: string): boolean => schemaKeywords.has(key);
 /** Keywords whose schema looks at the same value again. */
@@ -71,8 +78,10 @@ interface Walk {
 function walk(schema: unknown, at: string, depth: number, state: Walk): unknown {
   if (typeof schema === 'boolean') return schema;
   if (!isObject(schema)) throw state.refuse(at, 'must be an object, true or false.');
-  if (depth > schemaLimits.depth) throw state.refuse(at, `is nested deeper than ${schemaLimits.depth} levels. Make it flatter.`);
-  if (++state.schemas > schemaLimits.subschemas) throw state.refuse(at, `has more than ${schemaLimits.subschemas} parts. Make it smaller.`);
+  if (depth > schemaLimits.depth)
+    throw state.refuse(at, `is nested deeper than ${schemaLimits.depth} levels. Make it flatter.`);
+  if (++state.schemas > schemaLimits.subschemas)
+    throw state.refuse(at, `has more than ${schemaLimits.subschemas} parts. Make it smaller.`);
   const copy: Record<string, unknown> = {};
   const edges: string[] = [];
   for (const [key, value] of keywordsOf(schema, state.dialect, state.isOneResource, isSchemaKeyword)) {
@@ -89,7 +98,10 @@ function walkKeyword(key: string, value: unknown, at: string, depth: number, sta
   if (Array.isArray(value)) {
     if (!listOfSchemas.has(key)) return value;
     if (value.length > schemaLimits.branches)
-      throw state.refuse(at, `has ${value.length} branches, at most ${schemaLimits.branches} are taken. Use enum for plain values.`);
+      throw state.refuse(
+        at,
+        `has ${value.length} branches, at most ${schemaLimits.branches} are taken. Use enum for plain values.`,
+      );
     return value.map((each, index) => {
       if (inPlace.has(key)) edges.push(`${at}/${index}`);
       return walk(each, `${at}/${index}`, depth + 1, state);

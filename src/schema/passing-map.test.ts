@@ -46,7 +46,10 @@ test('lets what has passed be collected without a look through the whole heap', 
   collect();
   const before = getHeapStatistics().used_heap_size;
   for (let id = 0; id < 2_000; id++) {
-    passing.set(id, Array.from({ length: 200 }, (_, i) => ({ i })));
+    passing.set(
+      id,
+      Array.from({ length: 200 }, (_, i) => ({ i })),
+    );
     passing.delete(id - 8);
     if (id % 100 === 0) collect({ type: 'minor' });
   }

@@ -8,7 +8,8 @@ export const relayLineBytes = 16 * 1024 * 1024;
  * Ids of this form are unique for as long as a session lives, so that a call which is sent again over a new
  * connection can be matched to the one that is still open. Shorter ids count within their connection alone.
  */
-export const isLastingId = (id: unknown): id is string => typeof id === 'string' && /^call_[A-Za-z0-9_-]{22,64}$/.test(id);
+export const isLastingId = (id: unknown): id is string =>
+  typeof id === 'string' && /^call_[A-Za-z0-9_-]{22,64}$/.test(id);
 
 export type RpcId = string | number | null;
 

@@ -17,7 +17,12 @@ const silenceMs = 60_000;
  * A session's frames from after an index, for as long as the signal allows. A cut connection is taken up again
  * where it broke, so that every stored event comes once; only a refusal by the server is thrown.
  */
-export async function* followSession(http: Http, sessionId: string, after: number, signal: AbortSignal): AsyncGenerator<Frame> {
+export async function* followSession(
+  http: Http,
+  sessionId: string,
+  after: number,
+  signal: AbortSignal,
+): AsyncGenerator<Frame> {
   let cursor = after;
   let retryMs = firstRetryMs;
   while (!signal.aborted) {
@@ -49,7 +54,9 @@ export async function* followSession(http: Http, sessionId: string, after: numbe
 }
 
 async function* frames(response: Response, broken: AbortController): AsyncGenerator<Frame> {
-  const parsed = response.body!.pipeThrough(new TextDecoderStream() as ReadableWritablePair<string, Uint8Array<ArrayBuffer>>).pipeThrough(new EventSourceParserStream());
+  const parsed = response
+    .body!.pipeThrough(new TextDecoderStream() as ReadableWritablePair<string, Uint8Array<ArrayBuffer>>)
+    .pipeThrough(new EventSourceParserStream());
   const reader = parsed.getReader();
   for (;;) {
     const silence = setTimeout(() => broken.abort(), silenceMs);

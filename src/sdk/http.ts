@@ -5,7 +5,12 @@ export class OublietteError extends Error {
   readonly status: number;
   readonly details: { path: string; message: string }[];
   readonly retryable: boolean;
-  constructor(code: string, message: string, status: number, more: { details?: { path: string; message: string }[]; retryable?: boolean } = {}) {
+  constructor(
+    code: string,
+    message: string,
+    status: number,
+    more: { details?: { path: string; message: string }[]; retryable?: boolean } = {},
+  ) {
     super(message);
     this.code = code;
     this.status = status;
@@ -26,7 +31,10 @@ export function http(url: string, token: string | undefined, fetch: typeof globa
   const base = url.replace(/\/+$/, '');
   const auth: Record<string, string> = token === undefined ? {} : { authorization: `Bearer ${token}` };
   const request = async (path: string, init: RequestInit): Promise<Response> => {
-    const response = await fetch(base + path, { ...init, headers: { ...auth, ...(init.headers as Record<string, string>) } });
+    const response = await fetch(base + path, {
+      ...init,
+      headers: { ...auth, ...(init.headers as Record<string, string>) },
+    });
     if (response.ok) return response;
     throw await refused(response);
   };
@@ -50,8 +58,10 @@ type Answer<T> = { ok: true; value: T } | { ok: false; error: { code: string; me
 
 async function refused(response: Response): Promise<OublietteError> {
   const body = (await response.json().catch(() => undefined)) as
-    | { error?: { code: string; message: string; details?: { path: string; message: string }[] } }
-    | undefined;
+    { error?: { code: string; message: string; details?: { path: string; message: string }[] } } | undefined;
   const { code = 'server.internal', message = `HTTP ${response.status}`, details = [] } = body?.error ?? {};
-  return new OublietteError(code, message, response.status, { details, retryable: response.status >= 500 || response.status === 429 });
+  return new OublietteError(code, message, response.status, {
+    details,
+    retryable: response.status >= 500 || response.status === 429,
+  });
 }

@@ -21,7 +21,9 @@ export async function connect(options: ConnectOptions = {}): Promise<Oubliette> 
     await server.call('project_list', {});
   } catch (error) {
     if (error instanceof OublietteError) throw error;
-    throw new OublietteError('source.unreachable', `No Oubliette answers at ${url}. Start one with: npx oubliette`, 0, { retryable: true });
+    throw new OublietteError('source.unreachable', `No Oubliette answers at ${url}. Start one with: npx oubliette`, 0, {
+      retryable: true,
+    });
   }
   return server;
 }
@@ -48,7 +50,8 @@ export class Oubliette {
       return new Project(this.#http, await this.#http.call<ProjectInfo>('project_create', { name, ...rest }));
     } catch (error) {
       // Someone else made it in the meantime.
-      const made = error instanceof OublietteError && error.code === 'project.exists' ? await this.#findProject(name) : undefined;
+      const made =
+        error instanceof OublietteError && error.code === 'project.exists' ? await this.#findProject(name) : undefined;
       if (made) return new Project(this.#http, made);
       throw error;
     }
@@ -57,7 +60,10 @@ export class Oubliette {
   async #findProject(name: string): Promise<ProjectInfo | undefined> {
     let page_token: string | undefined;
     do {
-      const page: { projects: ProjectInfo[]; next_page_token?: string } = await this.#http.call('project_list', page_token ? { page_token } : {});
+      const page: { projects: ProjectInfo[]; next_page_token?: string } = await this.#http.call(
+        'project_list',
+        page_token ? { page_token } : {},
+      );
       const found = page.projects.find((project) => project.name === name);
       if (found) return found;
       page_token = page.next_page_token;

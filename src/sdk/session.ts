@@ -77,7 +77,12 @@ export class Session {
     const sent = await this.#http.call<Sent>(isNew ? 'session_spawn' : 'session_message', {
       ...this.#target,
       message: text,
-      ...(isNew && { ...(agent && { agent }), ...(model && { model }), ...(workspaceId && { workspace_id: workspaceId }), ...(grant && { grant }) }),
+      ...(isNew && {
+        ...(agent && { agent }),
+        ...(model && { model }),
+        ...(workspaceId && { workspace_id: workspaceId }),
+        ...(grant && { grant }),
+      }),
       ...(permissions && { permissions }),
       ...this.#declaration(),
       ...(options.attachments && { attachments: options.attachments }),
@@ -162,7 +167,8 @@ export class Session {
     this.#isListening = true;
     try {
       for await (const frame of this.#frames(after))
-        if (frame.event === 'caller_tool_request' || frame.event === 'ask_pending') void this.#serve(frame.data as Request);
+        if (frame.event === 'caller_tool_request' || frame.event === 'ask_pending')
+          void this.#serve(frame.data as Request);
     } catch {
       // The stream was refused for good (token revoked, session removed): whoever sends next is told.
     } finally {

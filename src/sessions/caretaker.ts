@@ -64,10 +64,7 @@ export function caretaker(
         .sweep()
         .catch((error: unknown) => ports.logger.warn({ err: error }, 'files of logs could not be looked after'));
       const idleMs = ports.settings().limits.idleMinutes * 60_000;
-      timers = [
-        setInterval(look, reconcileMs),
-        setInterval(endIdle, Math.max(100, Math.min(5000, idleMs / 4))),
-      ];
+      timers = [setInterval(look, reconcileMs), setInterval(endIdle, Math.max(100, Math.min(5000, idleMs / 4)))];
       for (const timer of timers) timer.unref();
       const unheard = (error: unknown): void =>
         ports.logger.error({ err: error }, 'wishes of another process were not heard');

@@ -204,7 +204,11 @@ export function sessions(ports: SessionPorts): Sessions {
       const row = await owned(ports, actor, sessionId, 'run commands in it');
       if (row.project_id !== projectId) throw fail('session.not_found', { ref: sessionId });
       const box = life.runner(sessionId)?.conversation.box;
-      if (!box) throw stateFailure(row, isLive(row) ? 'running a command from this server process, which did not start it,' : 'running a command');
+      if (!box)
+        throw stateFailure(
+          row,
+          isLive(row) ? 'running a command from this server process, which did not start it,' : 'running a command',
+        );
       return box.driver.exec(box.id, spec);
     },
     async callerFor(sessionId) {

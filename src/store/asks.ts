@@ -92,13 +92,31 @@ export async function openAsks(db: Database): Promise<AskTables> {
     insert(row) {
       db.run(
         'INSERT INTO asks VALUES (?, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
-        row.session_id, row.id, row.kind, row.owner, row.turn, row.tool, row.payload, row.deadline,
-        row.on_disconnect, row.ask_key, row.event_index, row.state, row.answer, row.timeout_ms,
+        row.session_id,
+        row.id,
+        row.kind,
+        row.owner,
+        row.turn,
+        row.tool,
+        row.payload,
+        row.deadline,
+        row.on_disconnect,
+        row.ask_key,
+        row.event_index,
+        row.state,
+        row.answer,
+        row.timeout_ms,
       );
     },
     close(sessionId, id, state, answer) {
       return (
-        db.run('UPDATE asks SET is_closed = 1, state = ?, answer = ? WHERE session_id = ? AND is_closed = 0 AND id = ?', state, answer, sessionId, id) === 1
+        db.run(
+          'UPDATE asks SET is_closed = 1, state = ?, answer = ? WHERE session_id = ? AND is_closed = 0 AND id = ?',
+          state,
+          answer,
+          sessionId,
+          id,
+        ) === 1
       );
     },
     markSeen(sessionId, isSeen) {

@@ -15,7 +15,9 @@ const format = 1;
 
 /** What belongs to a running process, or rebuilds itself. */
 const isLeftOut = (path: string): boolean =>
-  /^(server\.json|run(\/|$)|index\.db|catalog\/\.journal(\/|$))/.test(path) || path.endsWith('.tmp') || /\.db-(wal|shm|journal)$/.test(path);
+  /^(server\.json|run(\/|$)|index\.db|catalog\/\.journal(\/|$))/.test(path) ||
+  path.endsWith('.tmp') ||
+  /\.db-(wal|shm|journal)$/.test(path);
 
 /**
  * Writes the whole home into one gzipped tar, readable by the owner only, also while servers run on it: databases are

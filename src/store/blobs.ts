@@ -88,12 +88,25 @@ export async function openBlobs(db: Database, folder: string): Promise<Blobs> {
       };
       await db.write(() => {
         const { sha256, created_at, expires_at } = row;
-        db.run('INSERT INTO blobs VALUES (?, ?, ?, ?, ?, ?, ?)', id, owner, size, sha256, row.mime, created_at, expires_at);
+        db.run(
+          'INSERT INTO blobs VALUES (?, ?, ?, ?, ?, ?, ?)',
+          id,
+          owner,
+          size,
+          sha256,
+          row.mime,
+          created_at,
+          expires_at,
+        );
       });
       return row;
     },
     async get(id) {
-      return db.get<BlobRow>('SELECT * FROM blobs WHERE id = ? AND (expires_at IS NULL OR expires_at > ?)', id, Date.now());
+      return db.get<BlobRow>(
+        'SELECT * FROM blobs WHERE id = ? AND (expires_at IS NULL OR expires_at > ?)',
+        id,
+        Date.now(),
+      );
     },
     read: (id) => createReadStream(pathOf(id)),
     async sweep(now = Date.now()) {

@@ -59,7 +59,8 @@ export async function openEventFiles(db: Database, folder: string): Promise<Even
       for (;;) {
         const chunk = db.get<Chunk>(
           'SELECT first, last, file, offset, bytes FROM event_chunks WHERE session_id = ? AND last > ? ORDER BY last LIMIT 1',
-          sessionId, after,
+          sessionId,
+          after,
         );
         if (!chunk) return undefined;
         const frames = await bytesOf(join(folder, chunk.file), chunk);
@@ -69,9 +70,11 @@ export async function openEventFiles(db: Database, folder: string): Promise<Even
       }
     },
     oldest: (sessionId) =>
-      db.get<{ first: number }>('SELECT first FROM event_chunks WHERE session_id = ? ORDER BY last LIMIT 1', sessionId)?.first,
+      db.get<{ first: number }>('SELECT first FROM event_chunks WHERE session_id = ? ORDER BY last LIMIT 1', sessionId)
+        ?.first,
     newest: (sessionId) =>
-      db.get<{ last: number | null }>('SELECT max(last) AS last FROM event_chunks WHERE session_id = ?', sessionId)!.last ?? undefined,
+      db.get<{ last: number | null }>('SELECT max(last) AS last FROM event_chunks WHERE session_id = ?', sessionId)!
+        .last ?? undefined,
     async write(sessionId, projectId, runs) {
       const file = join(projectId, logFolder, `${sessionId}.${randomBytes(8).toString('hex')}.events`);
       const handle = await create(folder, file);
@@ -152,7 +155,7 @@ async function bytesOf(path: string, { offset, bytes }: Chunk): Promise<Buffer |
   }
   try {
     const frames = Buffer.allocUnsafe(bytes);
-    for (let at = 0; at < bytes; ) {
+    for (let at = 0; at < bytes;) {
       const { bytesRead } = await handle.read(frames, at, bytes - at, offset + at);
       if (bytesRead === 0) return undefined;
       at += bytesRead;

@@ -109,7 +109,10 @@ export async function openEvents(db: Database, folder: string): Promise<EventTab
   };
 
   function newestNow(sessionId: string): number {
-    const { newest } = db.get<{ newest: number | null }>('SELECT max(last) AS newest FROM events WHERE session_id = ?', sessionId)!;
+    const { newest } = db.get<{ newest: number | null }>(
+      'SELECT max(last) AS newest FROM events WHERE session_id = ?',
+      sessionId,
+    )!;
     return newest ?? files.newest(sessionId) ?? -1;
   }
 
@@ -117,11 +120,15 @@ export async function openEvents(db: Database, folder: string): Promise<EventTab
     const runs: EventRun[] = [];
     const rows = db.each<{ first: number; last: number; frames: Uint8Array }>(
       'SELECT first, last, frames FROM events WHERE session_id = ? AND last > ? ORDER BY last',
-      sessionId, after,
+      sessionId,
+      after,
     );
     let left = bytes;
     for (const { first, last, frames } of rows) {
-      const run = runAfter({ first, last, frames: Buffer.from(frames.buffer, frames.byteOffset, frames.byteLength) }, after);
+      const run = runAfter(
+        { first, last, frames: Buffer.from(frames.buffer, frames.byteOffset, frames.byteLength) },
+        after,
+      );
       runs.push(run);
       if ((left -= run.frames.length) <= 0) break;
     }
@@ -129,7 +136,7 @@ export async function openEvents(db: Database, folder: string): Promise<EventTab
   }
 
   async function* all(sessionId: string): AsyncGenerator<EventRun, void, void> {
-    for (let after = -1; ; ) {
+    for (let after = -1; ;) {
       const runs = fromTable(sessionId, after, moveBytes);
       if (runs.length === 0) return;
       yield* runs;

@@ -43,8 +43,7 @@ export interface NewFile {
 
 /** How new files fared. Stale: others changed what they depend on; nothing was placed, and what is drafted stays. */
 export type Created = { upTo: number; hasOthers: boolean } & (
-  | { isStale: true; drafts: (Draft | Refusal)[] }
-  | { isStale: false; outcomes: (Placed | Refusal)[] }
+  { isStale: true; drafts: (Draft | Refusal)[] } | { isStale: false; outcomes: (Placed | Refusal)[] }
 );
 
 export type FileRequest =

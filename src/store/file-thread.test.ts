@@ -45,7 +45,10 @@ describe('the thread that works on files', () => {
 
   it('makes whole files, private to the user, tells of them, and leaves no draft behind', async () => {
     const texts = Array.from({ length: 300 }, (_, n) => `text ${n} ö`.repeat(n));
-    const made = await files.create(texts.map((text, n) => file(`many-${n}`, text)), last());
+    const made = await files.create(
+      texts.map((text, n) => file(`many-${n}`, text)),
+      last(),
+    );
     assert.ok(!made.isStale);
     for (const n of [0, 1, 150, 299]) assert.equal(await readFile(path(`many-${n}`), 'utf8'), texts[n]);
     const info = await stat(path('many-7'));

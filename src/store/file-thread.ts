@@ -17,11 +17,13 @@ export class FileThread {
   constructor(place: SharedPlace) {
     this.#folder = place.folder;
     this.#journalPath = place.journalPath;
-    this.#thread = new AskedThread('the thread that writes files', () =>
-      new Worker(entryPoint('store/file-worker'), {
-        workerData: place,
-        resourceLimits: { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 8 },
-      }),
+    this.#thread = new AskedThread(
+      'the thread that writes files',
+      () =>
+        new Worker(entryPoint('store/file-worker'), {
+          workerData: place,
+          resourceLimits: { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 8 },
+        }),
     );
   }
 

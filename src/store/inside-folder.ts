@@ -22,7 +22,8 @@ export function splitPath(path: string): string[] {
   const parts = path.split('/').filter((part) => part !== '' && part !== '.');
   for (const part of parts) {
     if (part === '..') throw fail('file.refused', { path });
-    if (Buffer.byteLength(part) > 255) throw fail('request.invalid', { reason: 'a file name is longer than 255 bytes' });
+    if (Buffer.byteLength(part) > 255)
+      throw fail('request.invalid', { reason: 'a file name is longer than 255 bytes' });
   }
   return parts;
 }
@@ -32,7 +33,11 @@ export function splitPath(path: string): string[] {
  * Links are followed by hand and only inside the folder; file.refused for those that lead out, file.not_found
  * where nothing is.
  */
-export async function walkTo(root: string, parts: readonly string[], options: { makeParents?: (path: string) => Promise<void> } = {}): Promise<Place> {
+export async function walkTo(
+  root: string,
+  parts: readonly string[],
+  options: { makeParents?: (path: string) => Promise<void> } = {},
+): Promise<Place> {
   let names = [...parts];
   for (let links = 0; links <= maxLinks; links++) {
     const found = await walkOnce(root, names, options);
@@ -42,7 +47,11 @@ export async function walkTo(root: string, parts: readonly string[], options: { 
   throw fail('file.refused', { path: parts.join('/') });
 }
 
-async function walkOnce(root: string, names: string[], options: { makeParents?: (path: string) => Promise<void> }): Promise<Place | { redirect: string[] }> {
+async function walkOnce(
+  root: string,
+  names: string[],
+  options: { makeParents?: (path: string) => Promise<void> },
+): Promise<Place | { redirect: string[] }> {
   let parent = await open(root, folderFlags);
   try {
     for (const [index, name] of names.entries()) {
@@ -77,7 +86,11 @@ export interface Below {
 }
 
 /** Walks a folder by handles, sorted, folders before what is in them. Links, pipes, devices and the unwanted are left out. */
-export async function* entriesBelow(folder: FileHandle, isWanted: (name: string) => boolean = () => true, prefix = ''): AsyncGenerator<Below> {
+export async function* entriesBelow(
+  folder: FileHandle,
+  isWanted: (name: string) => boolean = () => true,
+  prefix = '',
+): AsyncGenerator<Below> {
   for (const each of (await readdir(`/proc/self/fd/${folder.fd}`)).sort()) {
     if (!isWanted(each)) continue;
     const path = inFolder(folder, each);
@@ -99,7 +112,10 @@ export function openFolderAt(path: string): Promise<FileHandle> {
   return open(path, folderFlags);
 }
 
-async function openFolder(path: string, options: { makeParents?: (path: string) => Promise<void> }): Promise<FileHandle> {
+async function openFolder(
+  path: string,
+  options: { makeParents?: (path: string) => Promise<void> },
+): Promise<FileHandle> {
   try {
     return await open(path, folderFlags);
   } catch (error) {

@@ -57,7 +57,7 @@ export class ProcessLock {
 
   async #begin(): Promise<void> {
     const askedAt = performance.now();
-    for (let waitMs = 0.5; ; ) {
+    for (let waitMs = 0.5; ;) {
       try {
         this.#take.run();
         return;

@@ -1,6 +1,17 @@
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { closeSync, fstatSync, fsync, fsyncSync, linkSync, openSync, renameSync, statSync, unlinkSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  fstatSync,
+  fsync,
+  fsyncSync,
+  linkSync,
+  openSync,
+  renameSync,
+  statSync,
+  unlinkSync,
+  writeSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 
@@ -36,7 +47,11 @@ const syncAtOnce = 4;
  * Writes files under temporary names, for threads that may wait for the disk. All are written before the first is synced:
  * the disk then takes many at once.
  */
-export async function draftFiles(folder: string, texts: readonly string[], isSynced: boolean): Promise<(Draft | Refusal)[]> {
+export async function draftFiles(
+  folder: string,
+  texts: readonly string[],
+  isSynced: boolean,
+): Promise<(Draft | Refusal)[]> {
   const made = texts.map((text) => write(folder, text));
   const written = made.filter((each) => 'handle' in each);
   const problems = isSynced ? await syncAll(written.map(({ handle }) => handle)) : new Map<number, Refusal>();

@@ -72,10 +72,14 @@ interface RawWorkspace extends Omit<WorkspaceRow, 'is_default'> {
 
 export async function openProjects(db: Database): Promise<ProjectTables> {
   await db.migrate('projects', steps);
-  const project = (raw: RawProject | undefined): ProjectRow | undefined => raw && { ...raw, wish: JSON.parse(raw.wish) as ProjectWish };
-  const space = (raw: RawWorkspace | undefined): WorkspaceRow | undefined => raw && { ...raw, is_default: raw.is_default === 1 };
-  const getNow = (id: string): ProjectRow | undefined => project(db.get<RawProject>('SELECT * FROM projects WHERE id = ?', id));
-  const workspaceNow = (id: string): WorkspaceRow | undefined => space(db.get<RawWorkspace>('SELECT * FROM workspaces WHERE id = ?', id));
+  const project = (raw: RawProject | undefined): ProjectRow | undefined =>
+    raw && { ...raw, wish: JSON.parse(raw.wish) as ProjectWish };
+  const space = (raw: RawWorkspace | undefined): WorkspaceRow | undefined =>
+    raw && { ...raw, is_default: raw.is_default === 1 };
+  const getNow = (id: string): ProjectRow | undefined =>
+    project(db.get<RawProject>('SELECT * FROM projects WHERE id = ?', id));
+  const workspaceNow = (id: string): WorkspaceRow | undefined =>
+    space(db.get<RawWorkspace>('SELECT * FROM workspaces WHERE id = ?', id));
   const kept = new KeptRows(db, getNow);
   return {
     getNow,
@@ -90,26 +94,42 @@ export async function openProjects(db: Database): Promise<ProjectTables> {
       return workspaceNow(id);
     },
     async workspaces(projectId) {
-      return db.all<RawWorkspace>('SELECT * FROM workspaces WHERE project_id = ? ORDER BY id', projectId).map((raw) => space(raw)!);
+      return db
+        .all<RawWorkspace>('SELECT * FROM workspaces WHERE project_id = ? ORDER BY id', projectId)
+        .map((raw) => space(raw)!);
     },
     byNameNow: (name) => project(db.get<RawProject>('SELECT * FROM projects WHERE name = ?', name)),
     byExternalNow: (projectId, source, externalId) =>
       space(
         db.get<RawWorkspace>(
           "SELECT * FROM workspaces WHERE project_id = ? AND coalesce(source, '') = ? AND external_id = ?",
-          projectId, source ?? '', externalId,
+          projectId,
+          source ?? '',
+          externalId,
         ),
       ),
     insert(row) {
       db.run(
         'INSERT INTO projects VALUES (?, ?, ?, ?, ?, ?, ?)',
-        row.id, row.name, row.status, row.owner, row.default_workspace_id, JSON.stringify(row.wish), row.created_at,
+        row.id,
+        row.name,
+        row.status,
+        row.owner,
+        row.default_workspace_id,
+        JSON.stringify(row.wish),
+        row.created_at,
       );
     },
     insertWorkspace(row) {
       db.run(
         'INSERT INTO workspaces VALUES (?, ?, ?, ?, ?, ?, ?)',
-        row.id, row.project_id, row.is_default ? 1 : 0, row.external_id, row.source, row.created_at, row.last_session_at,
+        row.id,
+        row.project_id,
+        row.is_default ? 1 : 0,
+        row.external_id,
+        row.source,
+        row.created_at,
+        row.last_session_at,
       );
     },
     setStatus(id, status) {

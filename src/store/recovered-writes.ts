@@ -37,7 +37,9 @@ async function putBack(folder: string, journal: WriteJournal): Promise<string[]>
 async function restore(path: string, bytes: Buffer): Promise<boolean> {
   if (!(await isFolder(dirname(path)))) return false;
   // Where it cannot be read for another reason, something is there, and that is not for us to replace.
-  const found = await readFile(path).catch((error: NodeJS.ErrnoException) => (error.code === 'ENOENT' ? undefined : null));
+  const found = await readFile(path).catch((error: NodeJS.ErrnoException) =>
+    error.code === 'ENOENT' ? undefined : null,
+  );
   if (found === undefined) return createFile(path, bytes);
   if (found === null || !isUnfinished(found, bytes)) return false;
   await replaceFile(path, bytes);
@@ -46,5 +48,7 @@ async function restore(path: string, bytes: Buffer): Promise<boolean> {
 
 /** What a power cut leaves of a file: its beginning, or zeros in place of some of it. */
 function isUnfinished(found: Buffer, whole: Buffer): boolean {
-  return found.length <= whole.length && !found.equals(whole) && found.every((byte, at) => byte === 0 || byte === whole[at]);
+  return (
+    found.length <= whole.length && !found.equals(whole) && found.every((byte, at) => byte === 0 || byte === whole[at])
+  );
 }

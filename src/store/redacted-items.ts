@@ -126,7 +126,7 @@ function startsOf(rules: Compiled): Set<string> {
 
 function lastPieces(pieces: Piece[], length: number): Piece[] {
   const kept: Piece[] = [];
-  for (let rest = length; rest > 0; ) {
+  for (let rest = length; rest > 0;) {
     const piece = pieces[pieces.length - 1 - kept.length]!;
     kept.push(piece);
     rest -= piece.text.length;

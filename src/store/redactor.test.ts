@@ -130,8 +130,14 @@ test('a secret that is split over several items of a stream is hidden, and only 
   );
   const items = over('s3cr3t-value').items();
   assert.deepEqual(items.push({ t: 'a s3cr' }), []);
-  assert.deepEqual(items.push({ t: 'et again' }).map(({ value }) => value), [{ t: 'a s3cr' }, { t: 'et again' }]);
-  assert.deepEqual(items.push({ n: 1 }).map(({ isChanged }) => isChanged), [false]);
+  assert.deepEqual(
+    items.push({ t: 'et again' }).map(({ value }) => value),
+    [{ t: 'a s3cr' }, { t: 'et again' }],
+  );
+  assert.deepEqual(
+    items.push({ n: 1 }).map(({ isChanged }) => isChanged),
+    [false],
+  );
 });
 
 test('an end that never goes on holds up no more than a few items', () => {

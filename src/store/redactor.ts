@@ -176,7 +176,15 @@ export function secretForms(secret: string): string[] {
   const form = new URLSearchParams([['', value]]).toString().slice(1);
   const escaped = JSON.stringify(value).slice(1, -1);
   const everyByte = hex.replace(/../g, '%$&');
-  const forms = [value, hex, hex.toUpperCase(), everyByte, everyByte.toUpperCase(), escaped, JSON.stringify(escaped).slice(1, -1)];
+  const forms = [
+    value,
+    hex,
+    hex.toUpperCase(),
+    everyByte,
+    everyByte.toUpperCase(),
+    escaped,
+    JSON.stringify(escaped).slice(1, -1),
+  ];
   for (const text of [percent, form, percent.replaceAll("'", '%27')])
     forms.push(
       text,

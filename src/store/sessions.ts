@@ -102,7 +102,12 @@ export interface SessionTables {
   /** Newest first, older than `before`. */
   page(filter: SessionFilter, before: string | undefined, limit: number): Promise<SessionRow[]>;
   /** The session a message can go on with: a live one first, then the newest; never a failed one. */
-  latest(of: { workspace_id: string; owner: string; parent_id: string | null; agent?: string }): Promise<SessionRow | undefined>;
+  latest(of: {
+    workspace_id: string;
+    owner: string;
+    parent_id: string | null;
+    agent?: string;
+  }): Promise<SessionRow | undefined>;
   hasPlace(place: string): Promise<boolean>;
   /** The server process that runs the session of a place. */
   nodeOfPlace(place: string): Promise<string | undefined>;
@@ -114,7 +119,10 @@ export interface SessionTables {
   insert(row: SessionRow): void;
   update(id: string, patch: Partial<SessionRow>): void;
   /** Adds to counters without reading them first. */
-  meter(id: string, add: { input_tokens?: number; output_tokens?: number; cost_usd?: number; reserved_usd?: number }): void;
+  meter(
+    id: string,
+    add: { input_tokens?: number; output_tokens?: number; cost_usd?: number; reserved_usd?: number },
+  ): void;
   remove(id: string): void;
   insertMessage(row: MessageRow): void;
   setMessage(id: string, state: MessageRow['state']): void;
@@ -136,11 +144,22 @@ export async function openSessions(db: Database): Promise<SessionTables> {
     (jsonColumns as readonly string[]).includes(key) && value !== null ? JSON.stringify(value) : (value as SqlValue);
   const getNow = (id: string): SessionRow | undefined => parsed(db.get('SELECT * FROM sessions WHERE id = ?', id));
   const kept = new KeptRows(db, getNow);
-  const select = ({ isLive, ...equal }: SessionFilter, more: string[], rest: string, ...values: SqlValue[]): SessionRow[] => {
+  const select = (
+    { isLive, ...equal }: SessionFilter,
+    more: string[],
+    rest: string,
+    ...values: SqlValue[]
+  ): SessionRow[] => {
     const pairs = Object.entries(equal).filter((pair): pair is [string, string] => pair[1] !== undefined);
-    const where = [...pairs.map(([key]) => `${key} = ?`), ...(isLive === undefined ? [] : [isLive ? live : `NOT ${live}`]), ...more];
+    const where = [
+      ...pairs.map(([key]) => `${key} = ?`),
+      ...(isLive === undefined ? [] : [isLive ? live : `NOT ${live}`]),
+      ...more,
+    ];
     const sql = `SELECT * FROM sessions ${where.length > 0 ? `WHERE ${where.join(' AND ')}` : ''} ${rest}`;
-    return db.all<Record<string, unknown>>(sql, ...pairs.map(([, value]) => value), ...values).map((raw) => parsed(raw)!);
+    return db
+      .all<Record<string, unknown>>(sql, ...pairs.map(([, value]) => value), ...values)
+      .map((raw) => parsed(raw)!);
   };
   const listNow = (filter: SessionFilter): SessionRow[] => select(filter, [], 'ORDER BY id');
   const treeNow: SessionTables['treeNow'] = (rootId) =>
@@ -172,7 +191,10 @@ export async function openSessions(db: Database): Promise<SessionTables> {
         db.get(
           `SELECT * FROM sessions WHERE workspace_id = ? AND owner = ? AND parent_id IS ? AND status != 'failed' AND agent = coalesce(?, agent)
            ORDER BY ${live} DESC, id DESC LIMIT 1`,
-          workspace_id, owner, parent_id, agent ?? null,
+          workspace_id,
+          owner,
+          parent_id,
+          agent ?? null,
         ),
       );
     },
@@ -180,13 +202,19 @@ export async function openSessions(db: Database): Promise<SessionTables> {
       return db.get('SELECT 1 FROM sessions WHERE place = ?', place) !== undefined;
     },
     async nodeOfPlace(place) {
-      return db.get<{ node: string | null }>(`SELECT node FROM sessions WHERE place = ? AND ${live}`, place)?.node ?? undefined;
+      return (
+        db.get<{ node: string | null }>(`SELECT node FROM sessions WHERE place = ? AND ${live}`, place)?.node ??
+        undefined
+      );
     },
     async tree(rootId) {
       return treeNow(rootId);
     },
     liveRootsNow: (projectId) =>
-      db.get<{ n: number }>(`SELECT COUNT(*) AS n FROM sessions WHERE project_id = ? AND parent_id IS NULL AND ${live}`, projectId)!.n,
+      db.get<{ n: number }>(
+        `SELECT COUNT(*) AS n FROM sessions WHERE project_id = ? AND parent_id IS NULL AND ${live}`,
+        projectId,
+      )!.n,
     insert(row) {
       const keys = Object.keys(row);
       db.run(
@@ -199,7 +227,8 @@ export async function openSessions(db: Database): Promise<SessionTables> {
       const pairs = Object.entries({ ...patch, updated_at: new Date().toISOString() });
       db.run(
         `UPDATE sessions SET ${pairs.map(([key]) => `${key} = ?`).join(', ')} WHERE id = ?`,
-        ...pairs.map(([key, value]) => sqlValue(key, value)), id,
+        ...pairs.map(([key, value]) => sqlValue(key, value)),
+        id,
       );
     },
     meter(id, { input_tokens = 0, output_tokens = 0, cost_usd = 0, reserved_usd = 0 }) {
@@ -207,7 +236,11 @@ export async function openSessions(db: Database): Promise<SessionTables> {
       db.run(
         `UPDATE sessions SET input_tokens = input_tokens + ?, output_tokens = output_tokens + ?, cost_usd = cost_usd + ?,
            reserved_usd = max(0, reserved_usd + ?) WHERE id = ?`,
-        input_tokens, output_tokens, cost_usd, reserved_usd, id,
+        input_tokens,
+        output_tokens,
+        cost_usd,
+        reserved_usd,
+        id,
       );
     },
     remove(id) {
@@ -217,17 +250,30 @@ export async function openSessions(db: Database): Promise<SessionTables> {
       db.run('DELETE FROM sessions WHERE id = ?', id);
     },
     insertMessage(row) {
-      db.run('INSERT INTO messages VALUES (?, ?, ?, ?, ?, ?)', row.id, row.session_id, row.turn, row.text, JSON.stringify(row.attachments), row.state);
+      db.run(
+        'INSERT INTO messages VALUES (?, ?, ?, ?, ?, ?)',
+        row.id,
+        row.session_id,
+        row.turn,
+        row.text,
+        JSON.stringify(row.attachments),
+        row.state,
+      );
     },
     setMessage(id, state) {
       db.run('UPDATE messages SET state = ? WHERE id = ?', state, id);
     },
     messagesNow: (sessionId, state) =>
       db
-        .all<Omit<MessageRow, 'attachments'> & { attachments: string }>('SELECT * FROM messages WHERE session_id = ? AND state = ? ORDER BY turn', sessionId, state)
+        .all<Omit<MessageRow, 'attachments'> & { attachments: string }>(
+          'SELECT * FROM messages WHERE session_id = ? AND state = ? ORDER BY turn',
+          sessionId,
+          state,
+        )
         .map((raw) => ({ ...raw, attachments: JSON.parse(raw.attachments) as MessageRow['attachments'] })),
     answerOfKeyNow: (principal, key) =>
-      db.get<{ answer: string }>('SELECT answer FROM idempotency WHERE principal = ? AND key = ?', principal, key)?.answer,
+      db.get<{ answer: string }>('SELECT answer FROM idempotency WHERE principal = ? AND key = ?', principal, key)
+        ?.answer,
     keepAnswer(principal, key, sessionId, answer) {
       db.run('INSERT INTO idempotency VALUES (?, ?, ?, ?)', principal, key, answer, sessionId);
     },

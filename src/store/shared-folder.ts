@@ -72,7 +72,9 @@ export class SharedFolder {
     if (!told.placed) return { isStale: true, upTo: told.upTo, hasOthers: true, drafts };
     const { placed } = told;
     if (!told.isKept) {
-      const folders = new Set(ready.filter(({ file }) => isPlaced(placed.get(file))).map(({ file }) => dirname(file.path)));
+      const folders = new Set(
+        ready.filter(({ file }) => isPlaced(placed.get(file))).map(({ file }) => dirname(file.path)),
+      );
       await syncPaths([...folders].map((folder) => join(this.#place.folder, folder)));
     }
     const outcomes = files.map((file, at) => placed.get(file) ?? (drafts[at] as Refusal));
@@ -145,7 +147,8 @@ export class SharedFolder {
       const owners = new Map(ready.map(({ file }) => [file.name, file.owner]));
       // Rows are numbered without a gap: where one is missing, older ones were dropped before we saw them.
       const isBroken = (first ?? 0) > since + 1;
-      const isStale = isBroken || others.some(({ name, owner }) => name === null || (owners.get(name) ?? owner) !== owner);
+      const isStale =
+        isBroken || others.some(({ name, owner }) => name === null || (owners.get(name) ?? owner) !== owner);
       const told = isStale ? [] : ready;
       const insert = this.#statement('INSERT INTO catalog_changes (path, name, owner, writer) VALUES (?, ?, ?, ?)');
       let upTo = last ?? 0;

@@ -172,7 +172,9 @@ export class Database {
 
   /** Brings one component's tables to the newest step; each step runs once, ever, per file, on a copy's safety. */
   async migrate(component: string, steps: readonly string[]): Promise<void> {
-    await this.write((db) => db.#db.exec('CREATE TABLE IF NOT EXISTS schema_steps (component TEXT PRIMARY KEY, step INTEGER NOT NULL)'));
+    await this.write((db) =>
+      db.#db.exec('CREATE TABLE IF NOT EXISTS schema_steps (component TEXT PRIMARY KEY, step INTEGER NOT NULL)'),
+    );
     const before = this.#stepOf(component);
     if (before > 0 && before < steps.length) this.#keepCopy(`${component}-${before}`);
     await this.write((db) => {
@@ -217,6 +219,8 @@ export type SqlValue = null | number | bigint | string | Uint8Array;
 /** The home was written by a newer version of the program; starting would damage it. */
 export class NewerHome extends Error {
   constructor(component: string, found: number, known: number) {
-    super(`state.db was written by a newer version (${component} is at step ${found}, this program knows ${known}). Update oubliette, or restore a backup made by this version.`);
+    super(
+      `state.db was written by a newer version (${component} is at step ${found}, this program knows ${known}). Update oubliette, or restore a backup made by this version.`,
+    );
   }
 }

@@ -28,11 +28,20 @@ export async function openUtilityBoxes(db: Database): Promise<UtilityTables> {
   return {
     list: () => db.all<UtilityRow>('SELECT * FROM utility_boxes'),
     keep({ project_id, workspace_id, place, box_id, driver, node }) {
-      db.run('INSERT OR REPLACE INTO utility_boxes VALUES (?, ?, ?, ?, ?, ?)', project_id, workspace_id, place, box_id, driver, node);
+      db.run(
+        'INSERT OR REPLACE INTO utility_boxes VALUES (?, ?, ?, ?, ?, ?)',
+        project_id,
+        workspace_id,
+        place,
+        box_id,
+        driver,
+        node,
+      );
     },
     drop(projectId) {
       db.run('DELETE FROM utility_boxes WHERE project_id = ?', projectId);
     },
-    claim: (projectId, from, to) => db.run('UPDATE utility_boxes SET node = ? WHERE project_id = ? AND node = ?', to, projectId, from) === 1,
+    claim: (projectId, from, to) =>
+      db.run('UPDATE utility_boxes SET node = ? WHERE project_id = ? AND node = ?', to, projectId, from) === 1,
   };
 }

@@ -30,7 +30,10 @@ describe('the journal of what is written', () => {
   afterEach(() => rm(root, { recursive: true }));
 
   const opened = (): WriteJournal => WriteJournal.open(path)!;
-  const entry = (name: string, text?: string) => ({ path: `a/${name}`, bytes: text === undefined ? undefined : Buffer.from(text) });
+  const entry = (name: string, text?: string) => ({
+    path: `a/${name}`,
+    bytes: text === undefined ? undefined : Buffer.from(text),
+  });
   const textOf = (name: string): Promise<string> => readFile(join(folder, 'a', name), 'utf8');
 
   /** Writes entries as a process does that dies with the machine: what it put into files may be lost, the journal is not. */
@@ -48,13 +51,21 @@ describe('the journal of what is written', () => {
     keep(entry('x', 'text'));
     await WriteJournal.prepare(path);
     const journal = opened();
-    assert.deepEqual([...journal.entries()].map((each) => each.path), ['a/x']);
+    assert.deepEqual(
+      [...journal.entries()].map((each) => each.path),
+      ['a/x'],
+    );
     journal.close();
     assert.deepEqual(await readdir(root), ['files', 'journal']);
   });
 
   it('puts back what is missing, cut off or full of zeros after a power cut, and nothing else', async () => {
-    keep(entry('missing', 'all of it'), entry('cut', 'all of it'), entry('zeros', 'all of it'), entry('whole', 'all of it'));
+    keep(
+      entry('missing', 'all of it'),
+      entry('cut', 'all of it'),
+      entry('zeros', 'all of it'),
+      entry('whole', 'all of it'),
+    );
     keep(entry('edited', 'as it was'), entry('gone-folder', 'x'), { path: 'b/nowhere', bytes: Buffer.from('x') });
     await writeFile(join(folder, 'a', 'cut'), 'all');
     await writeFile(join(folder, 'a', 'zeros'), 'all\0\0\0\0\0\0');
@@ -141,7 +152,7 @@ describe('the journal of what is written', () => {
         const unsettled: string[] = [];
         lengths.forEach((length, n) => {
           const text = String(n).padEnd(length, 'x');
-          for (let isKept = false; !isKept; ) {
+          for (let isKept = false; !isKept;) {
             isKept = journal.append([entry(`f${n}`, text)]);
             if (isKept) continue;
             // About half is settled, as files are from time to time.
@@ -152,7 +163,10 @@ describe('the journal of what is written', () => {
           }
           unsettled.push(text);
         });
-        assert.deepEqual([...journal.entries()].map(({ bytes }) => bytes?.toString()), unsettled);
+        assert.deepEqual(
+          [...journal.entries()].map(({ bytes }) => bytes?.toString()),
+          unsettled,
+        );
         const all = [...journal.entries()];
         journal.settle(journal.start()!, all.at(-1)!.next);
         assert.ok(journal.isEmpty);
@@ -171,7 +185,14 @@ describe('the journal of what is written', () => {
     let db: Database;
     let files: FileThread;
     beforeEach(async () => {
-      place = { folder, drafts: folder, journalPath: path, dbPath: join(root, 'state.db'), lockPath: join(root, 'lock'), writer: 'we' };
+      place = {
+        folder,
+        drafts: folder,
+        journalPath: path,
+        dbPath: join(root, 'state.db'),
+        lockPath: join(root, 'lock'),
+        writer: 'we',
+      };
       db = new Database(place.dbPath);
       await db.migrate('catalog_changes', changeSteps);
       files = new FileThread(place);

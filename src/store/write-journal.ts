@@ -189,7 +189,10 @@ export class WriteJournal {
   #head(): Head | undefined {
     const bytes = this.#read(0, 72);
     if (bytes?.readUInt32LE(0) !== headMark || crc32(bytes.subarray(8, 72)) !== bytes.readUInt32LE(4)) return undefined;
-    return { boot: bytes.toString('latin1', 32, 68), start: { at: bytes.readDoubleLE(8), sum: bytes.readUInt32LE(16) } };
+    return {
+      boot: bytes.toString('latin1', 32, 68),
+      start: { at: bytes.readDoubleLE(8), sum: bytes.readUInt32LE(16) },
+    };
   }
 
   #read(at: number, length: number): Buffer | undefined {
@@ -198,7 +201,8 @@ export class WriteJournal {
   }
 
   #write(bytes: Buffer, at: number): void {
-    for (let done = 0; done < bytes.length;) done += writeSync(this.#handle, bytes, done, bytes.length - done, at + done);
+    for (let done = 0; done < bytes.length;)
+      done += writeSync(this.#handle, bytes, done, bytes.length - done, at + done);
   }
 }
 

@@ -179,13 +179,11 @@ describe('tools', () => {
         },
       },
     };
-    await page
-      .getByLabel('Document', { exact: true })
-      .setInputFiles({
-        name: 'pets.json',
-        mimeType: 'application/json',
-        buffer: Buffer.from(JSON.stringify(document)),
-      });
+    await page.getByLabel('Document', { exact: true }).setInputFiles({
+      name: 'pets.json',
+      mimeType: 'application/json',
+      buffer: Buffer.from(JSON.stringify(document)),
+    });
     await page.getByRole('button', { name: 'Look first' }).click();
     await page.getByText('Would make 1 tool of 1 operations').waitFor();
     await page.getByRole('button', { name: 'Import', exact: true }).click();

@@ -148,9 +148,13 @@ describe('the catalog on disk', () => {
     const second = await testServer({ home: server.home });
     try {
       const [long, short] = [await makeBundle(server, 'clash-one'), await makeBundle(server, 'clash')];
-      await until(async () => (await second.ask('GET', long.path)).status === (await second.ask('GET', short.path)).status);
+      await until(
+        async () => (await second.ask('GET', long.path)).status === (await second.ask('GET', short.path)).status,
+      );
       for (let n = 0; n < 12; n++) {
-        const same = await Promise.all([server, second].map((each) => each.ask('PUT', short.tool(`same-${n}`), toolBody())));
+        const same = await Promise.all(
+          [server, second].map((each) => each.ask('PUT', short.tool(`same-${n}`), toolBody())),
+        );
         assert.deepEqual(same.map(({ status }) => status).toSorted(), [201, 409]);
         const named = await Promise.all([
           server.ask('PUT', long.tool(`two-${n}`), toolBody()),

@@ -30,7 +30,8 @@ describe('records that are kept between two starts', () => {
     assert.equal(before.length, 3);
     await server.close();
     assert.ok((await readFile(records())).length > 0);
-    for (const suffix of ['', '-wal', '-shm']) await rm(join(server.home, 'run', `catalog-cache.db${suffix}`), { force: true });
+    for (const suffix of ['', '-wal', '-shm'])
+      await rm(join(server.home, 'run', `catalog-cache.db${suffix}`), { force: true });
     await start();
     assert.deepEqual(await list(), before);
     assert.equal((await server.ask('POST', '/call/kept_two', { args: { text: 'x' } })).status, 200);
@@ -81,7 +82,11 @@ describe('records that are kept between two starts', () => {
 
   it('are left aside when they are damaged or cut off', async () => {
     const before = await list();
-    for (const damage of [(data: Buffer) => data.fill(7, 60, 90), (data: Buffer) => data.subarray(0, 100), () => Buffer.alloc(0)]) {
+    for (const damage of [
+      (data: Buffer) => data.fill(7, 60, 90),
+      (data: Buffer) => data.subarray(0, 100),
+      () => Buffer.alloc(0),
+    ]) {
       await server.close();
       await writeFile(records(), damage(await readFile(records())));
       await start();

@@ -152,7 +152,10 @@ describe('pages of tools', () => {
     const { nextPageToken } = (await server.ask('GET', '/tools/bundles?pageSize=2')).body;
     const rest = (await server.ask('GET', `/tools/bundles?pageToken=${nextPageToken}`)).body;
     assert.equal(rest.bundles.length, 2);
-    assert.equal((await server.ask('GET', `/tools/bundles?pageToken=${nextPageToken}&pageSize=1`)).body.bundles.length, 1);
+    assert.equal(
+      (await server.ask('GET', `/tools/bundles?pageToken=${nextPageToken}&pageSize=1`)).body.bundles.length,
+      1,
+    );
     assert.equal((await get('includeDisabled=maybe')).status, 400);
   });
 

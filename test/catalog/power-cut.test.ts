@@ -37,7 +37,10 @@ describe('a catalog after a power cut', () => {
     // Enough that they are kept in the journal.
     for (let n = 0, isKept = false; !isKept; n++) {
       await Promise.all(Array.from({ length: 16 }, (_, i) => ask('PUT', tool(`early-${n}-${i}`), toolBody())));
-      isKept = await readFile(journal).then((bytes) => bytes.includes(`tool-early-${n}-`), () => false);
+      isKept = await readFile(journal).then(
+        (bytes) => bytes.includes(`tool-early-${n}-`),
+        () => false,
+      );
     }
     const made = ['lost', 'emptied', 'switched', 'deleted', 'by-hand'];
     for (const slug of made) assert.equal((await ask('PUT', tool(slug), toolBody())).status, 201);

@@ -6,7 +6,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { startTestServer, type TestServer } from '../support/running-server.ts';
 import type { Tally } from './run.ts';
 
-export const about = 'kill -9 at random moments while agents work and ask their caller: every turn ends right, no event or answer is lost or doubled';
+export const about =
+  'kill -9 at random moments while agents work and ask their caller: every turn ends right, no event or answer is lost or doubled';
 export const full = 30;
 
 const sessions = 3;
@@ -42,7 +43,8 @@ export async function chaos(rounds: number): Promise<Tally> {
       const working = Promise.all(works.map((work) => serve(() => server, work, round, isOver, tally)));
       // Counted in events, not in time: a slow machine must be in the middle of a turn too. At times it is killed at once.
       const enough = tally.counted['events']! + randomInt(0, 30);
-      for (const giveUpAt = Date.now() + 8000; tally.counted['events']! < enough && Date.now() < giveUpAt; ) await sleep(5);
+      for (const giveUpAt = Date.now() + 8000; tally.counted['events']! < enough && Date.now() < giveUpAt;)
+        await sleep(5);
       await sleep(randomInt(0, 30));
       await server.kill();
       tally.counted['kills']!++;
@@ -69,7 +71,13 @@ const message = (round: number, turn: number): object => ({
 });
 
 /** Plays the caller until the server is gone: reads on, answers what is asked, sends more work. */
-async function serve(server: () => TestServer, work: Work, round: number, isOver: { now: boolean }, tally: Tally): Promise<void> {
+async function serve(
+  server: () => TestServer,
+  work: Work,
+  round: number,
+  isOver: { now: boolean },
+  tally: Tally,
+): Promise<void> {
   for (let n = 0; !isOver.now; n++) {
     try {
       await readOn(server(), work, tally);
@@ -88,20 +96,28 @@ async function serve(server: () => TestServer, work: Work, round: number, isOver
 }
 
 async function readOn(server: TestServer, work: Work, tally: Tally): Promise<void> {
-  const { events } = await call(server, 'session_events', { session_id: work.id, since_index: work.seen.length - 1, max_events: 1000 });
+  const { events } = await call(server, 'session_events', {
+    session_id: work.id,
+    since_index: work.seen.length - 1,
+    max_events: 1000,
+  });
   for (const event of events) {
-    if (event.index !== work.seen.length) tally.violations.push(`${work.id}: event ${event.index} came where ${work.seen.length} was due`);
+    if (event.index !== work.seen.length)
+      tally.violations.push(`${work.id}: event ${event.index} came where ${work.seen.length} was due`);
     work.seen.push(event);
     tally.counted['events']!++;
   }
 }
 
 async function answerAll(server: TestServer, work: Work, tally: Tally): Promise<void> {
-  const closed = new Set(work.seen.filter((event) => event.type === 'caller_tool_answer').map((event) => event.request_id));
+  const closed = new Set(
+    work.seen.filter((event) => event.type === 'caller_tool_answer').map((event) => event.request_id),
+  );
   for (const event of work.seen) {
     if (event.type !== 'caller_tool_request' || closed.has(event.request_id)) continue;
     const answer = await server.fetch('/call/caller_tool_response', {
-      method: 'POST', json: { args: { session_id: work.id, request_id: event.request_id, result: event.arguments.n * 10 } },
+      method: 'POST',
+      json: { args: { session_id: work.id, request_id: event.request_id, result: event.arguments.n * 10 } },
     });
     await answer.arrayBuffer();
     if (answer.status !== 200) continue;
@@ -121,7 +137,9 @@ async function finish(server: TestServer, works: Work[], tally: Tally): Promise<
       work.turns = Math.max(work.turns, turn);
       if (status === 'idle' && done >= work.turns) break;
       if (status === 'failed' || Date.now() > giveUpAt) {
-        tally.violations.push(`${work.id} is ${status} after ${done} of ${work.turns} turns: ${JSON.stringify(work.seen.slice(-4))}`);
+        tally.violations.push(
+          `${work.id} is ${status} after ${done} of ${work.turns} turns: ${JSON.stringify(work.seen.slice(-4))}`,
+        );
         break;
       }
       await sleep(50);
@@ -134,11 +152,14 @@ function check(work: Work, tally: Tally): void {
   tally.counted['turns']! += completions.length;
   for (const [index, event] of completions.entries()) {
     if (event.turn !== index + 1) tally.violations.push(`${work.id}: turn ${event.turn} ended as number ${index + 1}`);
-    if (event.text.replaceAll(' ', '') !== right) tally.violations.push(`${work.id}: turn ${event.turn} gave ${event.stop_reason} ${event.text}`);
+    if (event.text.replaceAll(' ', '') !== right)
+      tally.violations.push(`${work.id}: turn ${event.turn} gave ${event.stop_reason} ${event.text}`);
   }
-  for (const [request, times] of work.answered) if (times > 1) tally.violations.push(`${request} took ${times} answers`);
+  for (const [request, times] of work.answered)
+    if (times > 1) tally.violations.push(`${request} took ${times} answers`);
   const requests = work.seen.filter((event) => event.type === 'caller_tool_request').length;
-  if (requests !== completions.length * callsPerTurn) tally.violations.push(`${work.id}: ${requests} requests in ${completions.length} turns`);
+  if (requests !== completions.length * callsPerTurn)
+    tally.violations.push(`${work.id}: ${requests} requests in ${completions.length} turns`);
 }
 
 /** Thirty seconds after the end nothing may run that knows of this home. */

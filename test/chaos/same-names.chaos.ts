@@ -58,7 +58,11 @@ async function makeBundle(root: string): Promise<string> {
   const home = await openHome(root);
   const db = new Database(home.stateDb);
   const catalog = await Catalog.open({ home, db, providers: [], onCorrupt: () => {}, onTrouble: () => {} });
-  const { bundle } = await catalog.writer.putBundle(randomUUIDv7(), { slug: 'race', displayName: 'Race', isEnabled: true });
+  const { bundle } = await catalog.writer.putBundle(randomUUIDv7(), {
+    slug: 'race',
+    displayName: 'Race',
+    isEnabled: true,
+  });
   await catalog.close();
   await db.close();
   return bundle.id;

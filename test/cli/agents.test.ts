@@ -59,7 +59,10 @@ test('the audit is unbroken', async () => {
   assert.equal(verified.ok, true);
   assert.ok(verified.rows > 0);
   const listed = await cli(['audit', 'list', '--limit', '2', '--tool', 'audit_verify']);
-  assert.match(listed.out, /^AT +TOOL +LEVEL +DOOR +TOKEN +MS +OUTCOME\n[-\d]{10} [:\d]{8} +audit_verify +admin +cli +tok_\w+ +[\d.]+ +ok\n/);
+  assert.match(
+    listed.out,
+    /^AT +TOOL +LEVEL +DOOR +TOKEN +MS +OUTCOME\n[-\d]{10} [:\d]{8} +audit_verify +admin +cli +tok_\w+ +[\d.]+ +ok\n/,
+  );
   assert.equal((await cli(['audit', 'list', '--limit', 'x'])).code, 2);
 });
 
@@ -185,5 +188,8 @@ test('stats count the calls that were made', async () => {
   const { total_calls, groups } = (await cli(['stats', 'demo_bar', '--period', 'day', '--json'])).json;
   assert.equal(total_calls, 1);
   assert.equal(groups.length, 1);
-  assert.match((await cli(['stats'])).out, /^\d+ calls, [\d.]+ % succeeded, [\d.]+ ms on average\.\nTOOL +CALLS +FAILED +AVERAGE MS +BYTES ANSWERED\n/);
+  assert.match(
+    (await cli(['stats'])).out,
+    /^\d+ calls, [\d.]+ % succeeded, [\d.]+ ms on average\.\nTOOL +CALLS +FAILED +AVERAGE MS +BYTES ANSWERED\n/,
+  );
 });

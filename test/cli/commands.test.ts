@@ -56,7 +56,11 @@ test('calls a tool with arguments from the line, a file and standard input', asy
 
 test('exit codes tell a failure (1) from bad usage (2)', async () => {
   const cases: [string[], number, RegExp][] = [
-    [['call', 'demo_foo', '{}'], 1, /^error: The arguments do not fit the schema of demo_foo: \/args\/text is required\n$/],
+    [
+      ['call', 'demo_foo', '{}'],
+      1,
+      /^error: The arguments do not fit the schema of demo_foo: \/args\/text is required\n$/,
+    ],
     [['call', 'demo_fooo', '{}'], 1, /There is no tool demo_fooo/],
     [['call', 'demo_foo', '{nope'], 2, /must be JSON/],
     [['call', 'demo_foo', '[1]'], 2, /must be a JSON object/],

@@ -112,7 +112,11 @@ const bundleFile = (id: string, slug: string) => json({ id, slug, displayName: s
 test('an import that is refused in the middle leaves nothing behind', async () => {
   const before = await slugsOf(to);
   for (const [worse, code, message] of [
-    [json({ slug: 'worse', version: 'v1', ...shade, colour: 'unknown field' }), 'request.invalid', /half\/worse v1: .*colour/],
+    [
+      json({ slug: 'worse', version: 'v1', ...shade, colour: 'unknown field' }),
+      'request.invalid',
+      /half\/worse v1: .*colour/,
+    ],
     [strToU8('{oops'), 'import.invalid', /half\/tools\/worse\/v1\.json is not JSON/],
     [json({ version: 'v1', ...shade }), 'import.invalid', /worse\/v1\.json has no slug/],
   ] as const) {

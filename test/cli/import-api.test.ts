@@ -58,7 +58,10 @@ test('a document by its address becomes a bundle, its hosts allowed on demand', 
 
 test('a large document is stored whole, all or nothing, and says that it takes a while', async () => {
   const paths = Object.fromEntries(
-    Array.from({ length: 600 }, (_, n) => [`/r${n}/{id}`, { get: { operationId: `read-${n}`, description: `number ${n}` } }]),
+    Array.from({ length: 600 }, (_, n) => [
+      `/r${n}/{id}`,
+      { get: { operationId: `read-${n}`, description: `number ${n}` } },
+    ]),
   );
   const document = { openapi: '3.0.0', info: { title: 'Large', version: '1' }, servers: [{ url: api.url }], paths };
   const file = join(scratch, 'large.json');
@@ -69,7 +72,10 @@ test('a large document is stored whole, all or nothing, and says that it takes a
   assert.equal(made.json.tools_created, 600);
   const page = await (await server.fetch('/tools/tools/search?q=read-599')).json();
   assert.equal((page as { tools: { slug: string }[] }).tools[0]?.slug, 'read-599');
-  await writeFile(file, JSON.stringify({ ...document, paths: { '/new': { get: { operationId: 'zebrafish' } }, ...paths } }));
+  await writeFile(
+    file,
+    JSON.stringify({ ...document, paths: { '/new': { get: { operationId: 'zebrafish' } }, ...paths } }),
+  );
   const again = await cli(['import', 'openapi', file]);
   assert.equal(again.code, 1);
   const left = await (await server.fetch('/tools/tools/search?q=zebrafish')).json();

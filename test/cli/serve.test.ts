@@ -48,7 +48,7 @@ test('of several servers on one home the last is named, and one that still runs 
   assert.equal(await named(), 'none');
 });
 
-test('what fails behind everyone\'s back is in the log, and the server serves on', async () => {
+test("what fails behind everyone's back is in the log, and the server serves on", async () => {
   const home = join(scratch, 'background');
   const log = (): Promise<string> => readFile(join(home, 'logs', 'server.log'), 'utf8').catch(() => '');
   const failsLater = "process.on('SIGUSR2', () => void Promise.reject(new Error('the fuse is blown')))";
@@ -63,7 +63,10 @@ test('the log says when a server was ready and when it was stopped', async () =>
   const home = join(scratch, 'log');
   const server = await startTestServer({ home });
   await server.stop();
-  const lines = (await readFile(join(home, 'logs', 'server.log'), 'utf8')).trim().split('\n').map((line) => JSON.parse(line));
+  const lines = (await readFile(join(home, 'logs', 'server.log'), 'utf8'))
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line));
   assert.deepEqual(
     lines.filter(({ span }) => span.startsWith('server.')).map(({ span, status, url }) => [span, status, url]),
     [
@@ -122,7 +125,15 @@ test('a taken port is a clear failure', async () => {
   const ran = await oubliette(['serve', '--home', join(scratch, 'taken'), '--port', new URL(server.url).port]);
   assert.equal(ran.code, 1);
   assert.match(ran.err, /127\.0\.0\.1:\d+ is in use, .*Take another port: --port 0/);
-  const elsewhere = await oubliette(['serve', '--home', join(scratch, 'taken'), '--port', '0', '--host', '203.0.113.7']);
+  const elsewhere = await oubliette([
+    'serve',
+    '--home',
+    join(scratch, 'taken'),
+    '--port',
+    '0',
+    '--host',
+    '203.0.113.7',
+  ]);
   assert.equal(elsewhere.code, 1);
   assert.match(elsewhere.err, /203\.0\.113\.7 is no address of this machine/);
   await server.stop();

@@ -148,7 +148,10 @@ describe('who may do what', () => {
 
   it('describes every route with its parameters, its answers and the shape of errors', async () => {
     const { paths } = (await server.ask('GET', '/openapi.json')).body as {
-      paths: Record<string, Record<string, { parameters?: { name: string; in: string }[]; responses: Record<string, object> }>>;
+      paths: Record<
+        string,
+        Record<string, { parameters?: { name: string; in: string }[]; responses: Record<string, object> }>
+      >;
     };
     const promised =
       'PUT PATCH DELETE /tools/bundles/{bundleID}, GET /tools/bundles, PUT PATCH DELETE GET /tools/bundles/{bundleID}/tools/{slug}/version/{version}, ' +
@@ -162,7 +165,11 @@ describe('who may do what', () => {
     for (const [path, verbs] of Object.entries(paths))
       for (const [verb, { parameters = [], responses }] of Object.entries(verbs)) {
         const named = parameters.filter((each) => each.in === 'path').map(({ name }) => name);
-        assert.deepEqual(named.sort(), [...path.matchAll(/\{([^}]*)\}/g)].map(([, name]) => name!).sort(), `${verb} ${path}`);
+        assert.deepEqual(
+          named.sort(),
+          [...path.matchAll(/\{([^}]*)\}/g)].map(([, name]) => name!).sort(),
+          `${verb} ${path}`,
+        );
         assert.ok(JSON.stringify(responses['default']).includes('requestId'), `${verb} ${path}`);
       }
   });

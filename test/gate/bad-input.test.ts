@@ -51,7 +51,10 @@ describe('bad input', () => {
     assert.match((await put('application/json', broken)).message, /not UTF-8/);
     for (const key of ['__proto__', '\\u005f_proto__']) {
       const proto = await put('application/json', good.replace('{', `{"${key}":{"isBuiltIn":true},`));
-      assert.deepEqual([proto.status, proto.message], [400, 'The request is not valid: /__proto__ is not a known field']);
+      assert.deepEqual(
+        [proto.status, proto.message],
+        [400, 'The request is not valid: /__proto__ is not a known field'],
+      );
     }
     assert.match((await put('application/json', '{"slug": nope}')).message, /not valid JSON: Unexpected token 'o'$/);
     assert.match((await put('application/json', '')).message, /empty/);
@@ -59,7 +62,11 @@ describe('bad input', () => {
 
   it('says who may and what exists before what is wrong with a body', async () => {
     const type = { 'content-type': 'application/json' };
-    for (const [headers, body] of [[type, '{"a":'], [{ 'content-type': 'text/csv' }, 'a'], [type, `"${'a'.repeat(5_000_000)}"`]] as const)
+    for (const [headers, body] of [
+      [type, '{"a":'],
+      [{ 'content-type': 'text/csv' }, 'a'],
+      [type, `"${'a'.repeat(5_000_000)}"`],
+    ] as const)
       assert.equal((await send('PUT', bundle.tool('t'), headers, body)).status, 401, body.slice(0, 10));
     const auth = { authorization: `Bearer ${server.token}`, ...type };
     assert.equal((await send('POST', '/call/no_such_tool', auth, '{"a":')).code, 'tool.not_found');
@@ -146,12 +153,18 @@ describe('bad input', () => {
     };
     assert.equal(await reason({ type: 'bearer' }), 'request/auth/value is missing');
     assert.equal(await reason({}), 'request/auth/type is missing');
-    assert.equal(await reason({ type: 'nope' }), 'request/auth/type must be one of "apiKey", "bearer", "basic", "hmac", "oauth2"');
+    assert.equal(
+      await reason({ type: 'nope' }),
+      'request/auth/type must be one of "apiKey", "bearer", "basic", "hmac", "oauth2"',
+    );
     assert.equal(
       await reason({ type: 'hmac', algorithm: 'md5', secret: 's', header: 'h', payload: 'p' }),
       'request/auth/algorithm must be "sha256"',
     );
-    assert.equal(await reason({ type: 'bearer', value: 'v' }, { errorMode: 'x' }), 'response/errorMode must be one of "fail", "empty"');
+    assert.equal(
+      await reason({ type: 'bearer', value: 'v' }, { errorMode: 'x' }),
+      'response/errorMode must be one of "fail", "empty"',
+    );
   });
 
   it('refuses nesting, schema bombs and remote references without hanging', async () => {

@@ -83,11 +83,17 @@ describe('a call through the gate', () => {
     await server.ask('PUT', bundle.tool('short'), toolBody({ limits: { maxRequestBytes: 20 } }));
     assert.equal((await invoke('short', { args: { text: 'x' } })).body.ok, true);
     const { status, body } = await invoke('short', { args: { text: 'x'.repeat(20) } });
-    assert.deepEqual([status, body.error], [200, {
-      code: 'tool.failed',
-      message: 'The arguments are larger than 20 bytes, the limit of calls_short.',
-      retryable: false,
-    }]);
+    assert.deepEqual(
+      [status, body.error],
+      [
+        200,
+        {
+          code: 'tool.failed',
+          message: 'The arguments are larger than 20 bytes, the limit of calls_short.',
+          retryable: false,
+        },
+      ],
+    );
   });
 
   it('raises the level that a tool needs, and never lowers it', async () => {

@@ -13,7 +13,10 @@ const listed = 'https://app.example.com';
 
 before(async () => {
   home = await mkdtemp(join(tmpdir(), 'oub-origins-'));
-  await writeFile(join(home, 'config.yaml'), `version: 1\nhttp: { allowedOrigins: ["${listed}"], publicUrl: "https://tools.example.com" }\n`);
+  await writeFile(
+    join(home, 'config.yaml'),
+    `version: 1\nhttp: { allowedOrigins: ["${listed}"], publicUrl: "https://tools.example.com" }\n`,
+  );
   server = await startTestServer({ home });
   ({ port } = JSON.parse(await readFile(join(home, 'server.json'), 'utf8')));
 });
@@ -23,9 +26,15 @@ after(async () => {
 });
 
 /** Sends the headers as they are; fetch would not let us choose Host. */
-function send(method: string, headers: Record<string, string>): Promise<{ status: number; headers: Record<string, unknown>; body: string }> {
+function send(
+  method: string,
+  headers: Record<string, string>,
+): Promise<{ status: number; headers: Record<string, unknown>; body: string }> {
   return new Promise((resolve, reject) => {
-    const sent = request(`http://127.0.0.1:${port}/tools/bundles`, { method, headers: { authorization: `Bearer ${server.token}`, ...headers } });
+    const sent = request(`http://127.0.0.1:${port}/tools/bundles`, {
+      method,
+      headers: { authorization: `Bearer ${server.token}`, ...headers },
+    });
     sent.on('error', reject);
     sent.on('response', (answer) => {
       let body = '';
@@ -36,10 +45,28 @@ function send(method: string, headers: Record<string, string>): Promise<{ status
   });
 }
 
-for (const host of ['localhost', 'LOCALHOST:80', '127.0.0.1:1234', '127.8.9.10', '[::1]', '[::1]:8080', 'tools.example.com', 'Tools.Example.com:443'])
+for (const host of [
+  'localhost',
+  'LOCALHOST:80',
+  '127.0.0.1:1234',
+  '127.8.9.10',
+  '[::1]',
+  '[::1]:8080',
+  'tools.example.com',
+  'Tools.Example.com:443',
+])
   test(`a request to ${host} is answered`, async () => assert.equal((await send('GET', { host })).status, 200));
 
-for (const host of ['evil.example.com', 'localhost.evil.example.com', '127.0.0.1.evil.example.com', 'localhost@evil.example.com', '[::2]', '10.1.2.3', 'localhost:999999', ' '])
+for (const host of [
+  'evil.example.com',
+  'localhost.evil.example.com',
+  '127.0.0.1.evil.example.com',
+  'localhost@evil.example.com',
+  '[::2]',
+  '10.1.2.3',
+  'localhost:999999',
+  ' ',
+])
   test(`a request to ${host} is refused`, async () => {
     const { status, body } = await send('GET', { host });
     assert.equal(status, 403);
@@ -56,14 +83,23 @@ test('a page of a listed origin may read answers, without cookies', async () => 
 });
 
 test('a page of a listed origin may ask beforehand what it may send', async () => {
-  const asked = { origin: listed, 'access-control-request-method': 'PUT', 'access-control-request-headers': 'authorization, content-type' };
+  const asked = {
+    origin: listed,
+    'access-control-request-method': 'PUT',
+    'access-control-request-headers': 'authorization, content-type',
+  };
   const { status, headers } = await send('OPTIONS', asked);
   assert.equal(status, 204);
   assert.match(String(headers['access-control-allow-methods']), /\bPUT\b/);
   assert.equal(headers['access-control-allow-headers'], 'authorization, content-type');
 });
 
-for (const [method, origin] of [['GET', 'https://evil.example.com'], ['OPTIONS', 'https://evil.example.com'], ['GET', 'null'], ['POST', `${listed}.evil.example.com`]] as const)
+for (const [method, origin] of [
+  ['GET', 'https://evil.example.com'],
+  ['OPTIONS', 'https://evil.example.com'],
+  ['GET', 'null'],
+  ['POST', `${listed}.evil.example.com`],
+] as const)
   test(`${method} from a page of ${origin} is refused and unreadable`, async () => {
     const { status, headers, body } = await send(method, { origin });
     assert.equal(status, 403);

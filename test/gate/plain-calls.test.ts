@@ -22,9 +22,21 @@ before(async () => {
   };
   const foo = tools.find(({ name }) => name === 'demo_foo')!;
   exact = `/tools/bundles/${foo.bundleID}/tools/${foo.slug}/version/${foo.version}/invoke`;
-  await server.fetch(`/tools/bundles/${bundle}`, { method: 'PUT', json: { slug: 'mine', displayName: 'Mine', isEnabled: true } });
-  const tool = { displayName: 'T', isEnabled: true, type: 'function', functionImpl: { func: 'demo.foo' }, argSchema: { type: 'object' } };
-  await server.fetch(`/tools/bundles/${bundle}/tools/off/version/v1`, { method: 'PUT', json: { ...tool, isEnabled: false } });
+  await server.fetch(`/tools/bundles/${bundle}`, {
+    method: 'PUT',
+    json: { slug: 'mine', displayName: 'Mine', isEnabled: true },
+  });
+  const tool = {
+    displayName: 'T',
+    isEnabled: true,
+    type: 'function',
+    functionImpl: { func: 'demo.foo' },
+    argSchema: { type: 'object' },
+  };
+  await server.fetch(`/tools/bundles/${bundle}/tools/off/version/v1`, {
+    method: 'PUT',
+    json: { ...tool, isEnabled: false },
+  });
   const limits = { maxCallsPerMinute: 1 };
   await server.fetch(`/tools/bundles/${bundle}/tools/rare/version/v1`, { method: 'PUT', json: { ...tool, limits } });
   limited = `/tools/bundles/${bundle}/tools/rare/version/v1/invoke`;
@@ -86,7 +98,10 @@ test('a call that comes in pieces, or several at once, is answered like any othe
 });
 
 test('a body that is too large is refused, and one that never ends harms nobody', async () => {
-  assert.match(await raw.say(raw.plain({ args: { text: 'x'.repeat(5 * 2 ** 20) } })), /^HTTP\/1\.1 413 [^]*body\.too_large/);
+  assert.match(
+    await raw.say(raw.plain({ args: { text: 'x'.repeat(5 * 2 ** 20) } })),
+    /^HTTP\/1\.1 413 [^]*body\.too_large/,
+  );
   const socket = connect(raw.port, '127.0.0.1');
   socket.write(raw.plain(hello).subarray(0, -5));
   await sleep(50);

@@ -12,7 +12,8 @@ let reader: string;
 let builtIn: string;
 const bundle = randomUUIDv7();
 const off = randomUUIDv7();
-const tool = (slug: string, version = 'v1', of: string = bundle): string => `/tools/bundles/${of}/tools/${slug}/version/${version}`;
+const tool = (slug: string, version = 'v1', of: string = bundle): string =>
+  `/tools/bundles/${of}/tools/${slug}/version/${version}`;
 
 before(async () => {
   server = await startTestServer();
@@ -20,7 +21,10 @@ before(async () => {
   await server.fetch(`/tools/bundles/${bundle}`, { method: 'PUT', json: bundleBody('mine') });
   await server.fetch(`/tools/bundles/${off}`, { method: 'PUT', json: bundleBody('off', { isEnabled: false }) });
   await server.fetch(tool('taken'), { method: 'PUT', json: toolBody() });
-  const minted = await server.fetch('/call/token_create', { method: 'POST', json: { args: { name: 'reader', scope: 'read' } } });
+  const minted = await server.fetch('/call/token_create', {
+    method: 'POST',
+    json: { args: { name: 'reader', scope: 'read' } },
+  });
   reader = ((await minted.json()) as { value: { token: string } }).value.token;
   const found = await server.fetch('/tools/tools/search?q=demo+foo');
   builtIn = ((await found.json()) as { tools: { bundleID: string }[] }).tools[0]!.bundleID;
@@ -37,7 +41,11 @@ const like = (answer: string): string =>
     .replace(/content-length: \d+/, 'content-length');
 
 test('whatever is put is answered alike with and without the router', async () => {
-  const wide = { tags: ['a', 'b'], description: 'ö "quoted" \u2028', argSchema: { type: 'object', properties: { a: { pattern: '^a+$' } } } };
+  const wide = {
+    tags: ['a', 'b'],
+    description: 'ö "quoted" \u2028',
+    argSchema: { type: 'object', properties: { a: { pattern: '^a+$' } } },
+  };
   const cases: [what: string, status: number, body: unknown, wish?: Wish][] = [
     ['a tool', 201, toolBody()],
     ['a tool with all kinds of text', 201, toolBody(wide)],
@@ -83,7 +91,12 @@ test('whatever is put is answered alike with and without the router', async () =
 test('a tool that comes in pieces, or several at once, is stored like any other', async () => {
   const whole = raw.plain(toolBody(), { method: 'PUT', path: tool('pieces') });
   const head = whole.indexOf('\r\n\r\n') + 4;
-  const pieces = [whole.subarray(0, 10), whole.subarray(10, head), whole.subarray(head, head + 5), whole.subarray(head + 5)];
+  const pieces = [
+    whole.subarray(0, 10),
+    whole.subarray(10, head),
+    whole.subarray(head, head + 5),
+    whole.subarray(head + 5),
+  ];
   assert.match(await raw.say(pieces), /^HTTP\/1\.1 201 /);
   const two = ['first', 'second'].map((slug) => raw.plain(toolBody(), { method: 'PUT', path: tool(slug) }));
   const answers = await raw.say(Buffer.concat(two), 2);

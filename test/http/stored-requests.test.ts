@@ -66,7 +66,10 @@ test('a tool that could reach elsewhere or cannot be understood is refused when 
     assert.throws(() => void check({ method }), hasCode('request.invalid', /method/), method);
   for (const name of ['bad name', 'Host', 'content-length', 'Transfer-Encoding', 'x\r\ny', ''])
     assert.throws(() => void check({ headers: { [name]: 'v' } }), hasCode('request.invalid', /header/), name);
-  assert.throws(() => void check({ urlTemplate: `${server.url}/a\r\nX: y` }), hasCode('request.invalid', /control character/));
+  assert.throws(
+    () => void check({ urlTemplate: `${server.url}/a\r\nX: y` }),
+    hasCode('request.invalid', /control character/),
+  );
   const placeOf = (run: () => unknown): string | undefined => {
     try {
       run();
@@ -75,10 +78,22 @@ test('a tool that could reach elsewhere or cannot be understood is refused when 
     }
     return undefined;
   };
-  assert.equal(placeOf(() => check({ headers: { 'x-a/b': 'v\r\n' } })), '/httpImpl/request/headers/x-a~1b');
-  assert.equal(placeOf(() => check({ headers: { 'x-key': 'v\r\n' } })), '/httpImpl/request/headers/x-key');
-  assert.equal(placeOf(() => check({ method: 'BREW' })), '/httpImpl/request/method');
-  assert.equal(placeOf(() => check({}, { select: 'a.[' })), '/httpImpl/response/select');
+  assert.equal(
+    placeOf(() => check({ headers: { 'x-a/b': 'v\r\n' } })),
+    '/httpImpl/request/headers/x-a~1b',
+  );
+  assert.equal(
+    placeOf(() => check({ headers: { 'x-key': 'v\r\n' } })),
+    '/httpImpl/request/headers/x-key',
+  );
+  assert.equal(
+    placeOf(() => check({ method: 'BREW' })),
+    '/httpImpl/request/method',
+  );
+  assert.equal(
+    placeOf(() => check({}, { select: 'a.[' })),
+    '/httpImpl/response/select',
+  );
   assert.throws(() => void check({ headers: { a: 'b\r\nc' } }), hasCode('request.invalid'));
   for (const form of ['${', '${}', '${a b}', '${h.}', '${h[x]}', '${unknown.path}', '${1}', '${h', '${漢}'])
     assert.throws(

@@ -87,7 +87,11 @@ test('a secret that comes back in several pieces of a stream is hidden in its pr
 
 test('a secret inside a binary answer is overwritten', async () => {
   await bench.secrets.set('DRAWN', 'drawn-into-a-picture');
-  const picture = Buffer.concat([Buffer.from([0x89, 0x50, 0, 0xff]), Buffer.from('drawn-into-a-picture'), Buffer.from([0xfe])]);
+  const picture = Buffer.concat([
+    Buffer.from([0x89, 0x50, 0, 0xff]),
+    Buffer.from('drawn-into-a-picture'),
+    Buffer.from([0xfe]),
+  ]);
   for (const type of ['image/png', 'application/octet-stream']) {
     server.answer = (_, to) => to.writeHead(200, { 'content-type': type }).end(picture);
     const [block] = (await ask({ headers: { 'x-k': '${DRAWN}' } })).content!;
@@ -107,7 +111,10 @@ test('no error text shows half of a secret', async () => {
       (error: Error) => error.message,
     );
   };
-  for (const text of [await message(400, `${'x'.repeat(485)} halved-by-a-careless-cut`), await message(200, '? halved-by-a-careless-cut')]) {
+  for (const text of [
+    await message(400, `${'x'.repeat(485)} halved-by-a-careless-cut`),
+    await message(200, '? halved-by-a-careless-cut'),
+  ]) {
     assert.notEqual(text, '');
     assert.doesNotMatch(text, /halved/);
   }

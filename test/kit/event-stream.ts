@@ -15,7 +15,12 @@ export interface EventStream {
 }
 
 /** A session's stream as its caller has it: open once the server has greeted. */
-export async function eventStream(server: TestServer, sessionId: string, token = server.token, after?: number): Promise<EventStream> {
+export async function eventStream(
+  server: TestServer,
+  sessionId: string,
+  token = server.token,
+  after?: number,
+): Promise<EventStream> {
   const stop = new AbortController();
   const query = after === undefined ? '' : `?after=${after}`;
   const response = await fetch(`${server.url}/sessions/${sessionId}/events${query}`, {
@@ -37,7 +42,10 @@ export async function eventStream(server: TestServer, sessionId: string, token =
   })().catch(() => {});
   const next = (fits: (frame: Frame) => boolean): Promise<Frame> =>
     new Promise((resolve, reject) => {
-      const timer = setTimeout(() => reject(new Error(`no frame fits among ${JSON.stringify(frames).slice(0, 3000)}`)), 20_000);
+      const timer = setTimeout(
+        () => reject(new Error(`no frame fits among ${JSON.stringify(frames).slice(0, 3000)}`)),
+        20_000,
+      );
       const look = (): void => {
         const found = frames.find(fits);
         if (!found) return;

@@ -30,7 +30,10 @@ export async function rawRelay(path: string): Promise<RawRelay> {
   socket.on('error', () => {});
   const next = (fits: (message: any) => boolean): Promise<any> =>
     new Promise((resolve, reject) => {
-      const timer = setTimeout(() => reject(new Error(`nothing fits among ${JSON.stringify(messages).slice(0, 2000)}`)), 20_000);
+      const timer = setTimeout(
+        () => reject(new Error(`nothing fits among ${JSON.stringify(messages).slice(0, 2000)}`)),
+        20_000,
+      );
       const look = (): void => {
         const found = messages.find(fits);
         if (found === undefined) return;

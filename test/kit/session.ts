@@ -2,7 +2,12 @@ import type { TestServer } from './server.ts';
 import { until } from './until.ts';
 
 /** The value of a call that must succeed. */
-export async function value(server: TestServer, name: string, args: Record<string, unknown> = {}, token?: string): Promise<any> {
+export async function value(
+  server: TestServer,
+  name: string,
+  args: Record<string, unknown> = {},
+  token?: string,
+): Promise<any> {
   const answer = await server.call(name, args, token);
   if (!answer.ok) throw new Error(`${name}: ${JSON.stringify(answer)}`);
   return answer.value;
@@ -12,7 +17,11 @@ export const events = async (server: TestServer, sessionId: string): Promise<any
   (await value(server, 'session_events', { session_id: sessionId, max_events: 1000 })).events;
 
 /** Sends a message and answers what its turn completed with. */
-export async function turn(server: TestServer, args: Record<string, unknown>, token?: string): Promise<{ sessionId: string; text: string }> {
+export async function turn(
+  server: TestServer,
+  args: Record<string, unknown>,
+  token?: string,
+): Promise<{ sessionId: string; text: string }> {
   const sent = await value(server, 'session_message', args, token);
   return { sessionId: sent.session_id, text: await completed(server, sent.session_id, sent.turn) };
 }

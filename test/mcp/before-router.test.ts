@@ -67,7 +67,10 @@ test('whatever is posted is answered alike with and without the router', async (
     ['a charset', echo('x'), { headers: { 'content-type': 'application/json; charset=utf-8' } }],
   ];
   for (const [what, message, wish] of cases) {
-    const [direct, routed] = await Promise.all([raw.say(raw.plain(message, wish)), raw.say(raw.chunked(message, wish))]);
+    const [direct, routed] = await Promise.all([
+      raw.say(raw.plain(message, wish)),
+      raw.say(raw.chunked(message, wish)),
+    ]);
     assert.match(direct, /^HTTP\/1\.1 \d{3} /, what);
     assert.equal(comparable(direct), comparable(routed), what);
   }
@@ -79,7 +82,10 @@ test('a request that comes in pieces, or several at once, is answered like any o
   assert.match(await raw.say([whole.subarray(0, middle), whole.subarray(middle)]), /in pieces/);
   const end = whole.indexOf('\r\n\r\n') + 4;
   assert.match(await raw.say([whole.subarray(0, end), whole.subarray(end)]), /in pieces/);
-  const three = await raw.say(Buffer.concat([raw.plain(echo('one')), raw.plain(echo('two')), raw.plain(echo('three'))]), 3);
+  const three = await raw.say(
+    Buffer.concat([raw.plain(echo('one')), raw.plain(echo('two')), raw.plain(echo('three'))]),
+    3,
+  );
   const told = [...three.matchAll(/"text":"(\w+)"/g)].map((match) => match[1]);
   assert.deepEqual(told, ['one', 'two', 'three']);
 });

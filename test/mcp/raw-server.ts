@@ -40,7 +40,14 @@ if (wants.has('odd')) {
     { name: 'a_b', inputSchema: { type: 'object' } },
     { ...echo, description: 'the second echo' },
     { name: 'broken', inputSchema: { type: 'object', properties: 5 } },
-    { name: 'circle', inputSchema: { type: 'object', properties: { x: { $ref: '#/$defs/a' } }, $defs: { a: { $ref: '#/$defs/b' }, b: { $ref: '#/$defs/a' } } } },
+    {
+      name: 'circle',
+      inputSchema: {
+        type: 'object',
+        properties: { x: { $ref: '#/$defs/a' } },
+        $defs: { a: { $ref: '#/$defs/b' }, b: { $ref: '#/$defs/a' } },
+      },
+    },
     { name: 'loose', inputSchema: { type: 'object', properties: { x: { $ref: '#/$defs/gone' } } } },
     {
       name: 'loop',

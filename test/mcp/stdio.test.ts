@@ -38,11 +38,14 @@ for (const [era, mode] of eras)
       reader.callTool({ name: 'token_create', arguments: { name: 'x', scope: 'admin' } }),
       /not found/,
     );
-    await assert.rejects(reader.callTool({ name: 'run', arguments: { code: 'a'.repeat(5_000_000) } }), (error: Error) => {
-      assert.match(error.message, /larger than 4194304 bytes/);
-      assert.doesNotMatch(error.message, /cannot be reached/);
-      return true;
-    });
+    await assert.rejects(
+      reader.callTool({ name: 'run', arguments: { code: 'a'.repeat(5_000_000) } }),
+      (error: Error) => {
+        assert.match(error.message, /larger than 4194304 bytes/);
+        assert.doesNotMatch(error.message, /cannot be reached/);
+        return true;
+      },
+    );
     await reader.close();
     const bundle = await connect(server.home, mode, ['--menu', 'b/demo']);
     assert.deepEqual(

@@ -61,11 +61,25 @@ test('an answer of exactly the limit stays whole, whatever its characters cost a
 });
 
 test('long integers are stored as they are', async () => {
-  const { preview, shape } = await kept('[{"id": 1234567890123456789, "none": [], "no": {}, "in": [1]} for i in range(5000)]');
-  assert.deepEqual([shape, preview.split('\n').slice(0, 8)], [
-    'list of 5000 dict(id, none, no, in)',
-    ['[', '  {', '    "id": 1234567890123456789,', '    "none": [],', '    "no": {},', '    "in": [', '      1', '    ]'],
-  ]);
+  const { preview, shape } = await kept(
+    '[{"id": 1234567890123456789, "none": [], "no": {}, "in": [1]} for i in range(5000)]',
+  );
+  assert.deepEqual(
+    [shape, preview.split('\n').slice(0, 8)],
+    [
+      'list of 5000 dict(id, none, no, in)',
+      [
+        '[',
+        '  {',
+        '    "id": 1234567890123456789,',
+        '    "none": [],',
+        '    "no": {},',
+        '    "in": [',
+        '      1',
+        '    ]',
+      ],
+    ],
+  );
 });
 
 test('a large answer over MCP is stored and answered as a handle with a bounded preview', async () => {

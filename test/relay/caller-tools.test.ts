@@ -5,7 +5,12 @@ import { rawRelay } from '../kit/relay-socket.ts';
 import { testServer, type TestServer } from '../kit/server.ts';
 import { completed, events, turn, value } from '../kit/session.ts';
 
-const schema = { type: 'object', properties: { message: { type: 'string' } }, required: ['message'], additionalProperties: false };
+const schema = {
+  type: 'object',
+  properties: { message: { type: 'string' } },
+  required: ['message'],
+  additionalProperties: false,
+};
 const sendResponse = { name: 'send_response', description: 'Send a message', inputSchema: schema };
 
 describe('tools that a caller lends to an agent', () => {
@@ -29,7 +34,12 @@ describe('tools that a caller lends to an agent', () => {
   const begin = async (context: Record<string, unknown> = {}, withStream = true) => {
     const { sessionId } = await turn(
       server,
-      { project_id: projectId, create_workspace: true, message: '1', context: { caller_id: 'ant', caller_tools: [sendResponse, { name: 'slow_tool' }], ...context } },
+      {
+        project_id: projectId,
+        create_workspace: true,
+        message: '1',
+        context: { caller_id: 'ant', caller_tools: [sendResponse, { name: 'slow_tool' }], ...context },
+      },
       owner,
     );
     const relay = await rawRelay((await value(server, 'session_get', { session_id: sessionId })).relay_socket);
@@ -37,7 +47,8 @@ describe('tools that a caller lends to an agent', () => {
     open.push(relay, ...(stream ? [stream] : []));
     return { sessionId, relay, stream: stream! };
   };
-  const request = (stream: EventStream, tool = 'send_response') => stream.next((frame) => frame.event === 'caller_tool_request' && frame.data.tool === tool);
+  const request = (stream: EventStream, tool = 'send_response') =>
+    stream.next((frame) => frame.event === 'caller_tool_request' && frame.data.tool === tool);
   const respond = (session_id: string, request_id: string, answer: object, token = owner) =>
     server.ask('POST', '/call/caller_tool_response', { args: { session_id, request_id, ...answer } }, token);
 
@@ -45,28 +56,48 @@ describe('tools that a caller lends to an agent', () => {
     const sent = await value(
       server,
       'session_message',
-      { project_id: projectId, create_workspace: true, message: 'ant_send_response(message="hello")', context: { caller_id: 'ant', caller_tools: [sendResponse] } },
+      {
+        project_id: projectId,
+        create_workspace: true,
+        message: 'ant_send_response(message="hello")',
+        context: { caller_id: 'ant', caller_tools: [sendResponse] },
+      },
       owner,
     );
     const stream = await eventStream(server, sent.session_id, owner);
     open.push(stream);
     const asked = await request(stream);
-    assert.deepEqual([asked.data.type, asked.data.tool, asked.data.arguments], ['caller_tool_request', 'send_response', { message: 'hello' }]);
+    assert.deepEqual(
+      [asked.data.type, asked.data.tool, asked.data.arguments],
+      ['caller_tool_request', 'send_response', { message: 'hello' }],
+    );
     assert.match(asked.data.request_id, /^ask_/);
     assert.ok(Date.parse(asked.data.deadline) > Date.now() + 50_000);
-    assert.deepEqual((await respond(sent.session_id, asked.data.request_id, { result: { status: 'sent' }, error: null })).body.value, {
-      request_id: asked.data.request_id,
-      accepted: true,
-    });
+    assert.deepEqual(
+      (await respond(sent.session_id, asked.data.request_id, { result: { status: 'sent' }, error: null })).body.value,
+      {
+        request_id: asked.data.request_id,
+        accepted: true,
+      },
+    );
     assert.deepEqual(JSON.parse(await completed(server, sent.session_id, sent.turn)), { status: 'sent' });
   });
 
   it('is announced to every client with its schema, replaced by a later declaration', async () => {
     const { sessionId, relay } = await begin();
     const greeting = await relay.next((message) => message.method === 'caller_tools_config');
-    assert.deepEqual([greeting.params.caller_id, greeting.params.tools], ['ant', [sendResponse, { name: 'slow_tool' }]]);
-    await turn(server, { session_id: sessionId, message: '2', caller_id: 'bee', caller_tools: [{ name: 'other' }] }, owner);
-    const changed = await relay.next((message) => message.method === 'caller_tools_config' && message.params.caller_id === 'bee');
+    assert.deepEqual(
+      [greeting.params.caller_id, greeting.params.tools],
+      ['ant', [sendResponse, { name: 'slow_tool' }]],
+    );
+    await turn(
+      server,
+      { session_id: sessionId, message: '2', caller_id: 'bee', caller_tools: [{ name: 'other' }] },
+      owner,
+    );
+    const changed = await relay.next(
+      (message) => message.method === 'caller_tools_config' && message.params.caller_id === 'bee',
+    );
     assert.deepEqual(changed.params.tools, [{ name: 'other' }]);
     const gone = await relay.ask('caller_tool', { tool: 'send_response', arguments: { message: 'x' } });
     assert.equal(gone.error.code, -32602);
@@ -74,24 +105,45 @@ describe('tools that a caller lends to an agent', () => {
 
   it('relays result and error over the socket as they are, several at once and out of order', async () => {
     const { sessionId, relay, stream } = await begin();
-    const calls = Array.from({ length: 5 }, (_, i) => relay.ask('caller_tool', { tool: 'send_response', arguments: { message: `m${i}` } }, `c${i}`));
-    const asked = await Promise.all(Array.from({ length: 5 }, (_, i) => stream.next((frame) => frame.event === 'caller_tool_request' && frame.data.arguments.message === `m${i}`)));
+    const calls = Array.from({ length: 5 }, (_, i) =>
+      relay.ask('caller_tool', { tool: 'send_response', arguments: { message: `m${i}` } }, `c${i}`),
+    );
+    const asked = await Promise.all(
+      Array.from({ length: 5 }, (_, i) =>
+        stream.next((frame) => frame.event === 'caller_tool_request' && frame.data.arguments.message === `m${i}`),
+      ),
+    );
     assert.equal(new Set(asked.map((frame) => frame.data.request_id)).size, 5);
     for (const i of [3, 1, 4, 0]) await respond(sessionId, asked[i]!.data.request_id, { result: { i } });
     await respond(sessionId, asked[2]!.data.request_id, { error: 'recipient not found', result: null });
     const answers = await Promise.all(calls);
-    assert.deepEqual([0, 1, 3, 4].map((i) => answers[i].result), [{ i: 0 }, { i: 1 }, { i: 3 }, { i: 4 }]);
-    assert.deepEqual([answers[2].error.code, answers[2].error.message, answers[2].error.data.code], [-32000, 'recipient not found', 'caller.failed']);
-    const kinds = (await events(server, sessionId)).filter((event) => event.type === 'caller_tool_answer').map((event) => event.outcome);
+    assert.deepEqual(
+      [0, 1, 3, 4].map((i) => answers[i].result),
+      [{ i: 0 }, { i: 1 }, { i: 3 }, { i: 4 }],
+    );
+    assert.deepEqual(
+      [answers[2].error.code, answers[2].error.message, answers[2].error.data.code],
+      [-32000, 'recipient not found', 'caller.failed'],
+    );
+    const kinds = (await events(server, sessionId))
+      .filter((event) => event.type === 'caller_tool_answer')
+      .map((event) => event.outcome);
     assert.deepEqual(kinds.toSorted(), ['error', 'result', 'result', 'result', 'result']);
   });
 
   it('takes null, text and no answer at all as results', async () => {
     const { sessionId, relay, stream } = await begin();
-    for (const [answer, result] of [[{ result: null }, null], [{ result: 'plain' }, 'plain'], [{}, null], [{ result: [1], error: null }, [1]]] as const) {
+    for (const [answer, result] of [
+      [{ result: null }, null],
+      [{ result: 'plain' }, 'plain'],
+      [{}, null],
+      [{ result: [1], error: null }, [1]],
+    ] as const) {
       const before = stream.frames.length;
       const call = relay.ask('caller_tool', { tool: 'slow_tool', arguments: {} });
-      const asked = await stream.next((frame) => stream.frames.indexOf(frame) >= before && frame.event === 'caller_tool_request');
+      const asked = await stream.next(
+        (frame) => stream.frames.indexOf(frame) >= before && frame.event === 'caller_tool_request',
+      );
       await respond(sessionId, asked.data.request_id, answer);
       assert.deepEqual((await call).result, result);
     }
@@ -111,7 +163,10 @@ describe('tools that a caller lends to an agent', () => {
     const started = performance.now();
     const { error } = await relay.ask('caller_tool', { tool: 'slow_tool', arguments: {} });
     const took = performance.now() - started;
-    assert.deepEqual([error.code, error.message, error.data.code], [-32003, 'caller tool timed out after 1.5 s', 'caller.timeout']);
+    assert.deepEqual(
+      [error.code, error.message, error.data.code],
+      [-32003, 'caller tool timed out after 1.5 s', 'caller.timeout'],
+    );
     assert.ok(took >= 1500 && took < 3000, `${took} ms`);
     const asked = await request(stream, 'slow_tool');
     const late = await respond(sessionId, asked.data.request_id, { result: 1 });
@@ -133,11 +188,18 @@ describe('tools that a caller lends to an agent', () => {
     const started = performance.now();
     stream.close();
     const { error } = await call;
-    assert.deepEqual([error.code, error.message, error.data.code], [-32004, 'caller disconnected', 'caller.disconnected']);
+    assert.deepEqual(
+      [error.code, error.message, error.data.code],
+      [-32004, 'caller disconnected', 'caller.disconnected'],
+    );
     assert.ok(performance.now() - started < 1000);
     const next = await relay.ask('caller_tool', { tool: 'send_response', arguments: { message: 'y' } });
     assert.equal(next.error.code, -32004, 'a caller that was there and is gone is not waited for');
-    assert.ok((await events(server, sessionId)).some((event) => event.type === 'caller_tool_answer' && event.outcome === 'disconnected'));
+    assert.ok(
+      (await events(server, sessionId)).some(
+        (event) => event.type === 'caller_tool_answer' && event.outcome === 'disconnected',
+      ),
+    );
   });
 
   it('observers do not count as the caller', async () => {
@@ -200,7 +262,13 @@ describe('tools that a caller lends to an agent', () => {
   });
 
   it('refuses names that would hide other tools, and schemas that cannot be used', async () => {
-    const declare = (context: object) => server.ask('POST', '/call/session_message', { args: { project_id: projectId, create_workspace: true, message: '1', context } }, owner);
+    const declare = (context: object) =>
+      server.ask(
+        'POST',
+        '/call/session_message',
+        { args: { project_id: projectId, create_workspace: true, message: '1', context } },
+        owner,
+      );
     for (const context of [
       { caller_id: 'oubliette', caller_tools: [{ name: 'x' }] },
       { caller_id: 'session', caller_tools: [{ name: 'message' }] },

@@ -40,10 +40,20 @@ describe('oubliette-client', () => {
   });
 
   const begin = async (context?: object): Promise<{ sessionId: string; socket: string }> => {
-    const { sessionId } = await turn(server, { project_id: projectId, create_workspace: true, message: '1', ...(context && { context }) });
+    const { sessionId } = await turn(server, {
+      project_id: projectId,
+      create_workspace: true,
+      message: '1',
+      ...(context && { context }),
+    });
     return { sessionId, socket: (await value(server, 'session_get', { session_id: sessionId })).relay_socket };
   };
-  const start = async (socket: string, apiKey?: string, era: 'auto' | 'legacy' = 'auto', onChange = () => {}): Promise<Started> => {
+  const start = async (
+    socket: string,
+    apiKey?: string,
+    era: 'auto' | 'legacy' = 'auto',
+    onChange = () => {},
+  ): Promise<Started> => {
     const transport = new StdioClientTransport({
       command: process.execPath,
       args: [program, '--socket', socket],
@@ -54,21 +64,29 @@ describe('oubliette-client', () => {
     transport.stderr?.on('data', (chunk: Buffer) => (stderr += chunk.toString()));
     const client = new Client(
       { name: 'test', version: '1' },
-      { ...(era === 'auto' ? { versionNegotiation: { mode: 'auto' as const } } : {}), listChanged: { tools: { onChanged: onChange } } },
+      {
+        ...(era === 'auto' ? { versionNegotiation: { mode: 'auto' as const } } : {}),
+        listChanged: { tools: { onChanged: onChange } },
+      },
     );
     await client.connect(transport);
     open.push(client);
     return { client, stderr: () => stderr };
   };
-  const names = async ({ client }: Started): Promise<string[]> => (await client.listTools()).tools.map((tool) => tool.name).toSorted();
+  const names = async ({ client }: Started): Promise<string[]> =>
+    (await client.listTools()).tools.map((tool) => tool.name).toSorted();
   const text = (result: any): string => result.content[0].text;
 
   for (const era of ['auto', 'legacy'] as const)
     it(`offers base, own and caller tools under their prefixes, schemas unchanged (${era})`, async () => {
-      const { socket } = await begin({ caller_id: 'ant', caller_tools: [{ name: 'send_response', description: 'Send message', inputSchema: schema }] });
+      const { socket } = await begin({
+        caller_id: 'ant',
+        caller_tools: [{ name: 'send_response', description: 'Send message', inputSchema: schema }],
+      });
       const started = await start(socket, key, era);
       const all = await names(started);
-      for (const name of [...base, 'oubliette_project_create', 'oubliette_project_list', 'ant_send_response']) assert.ok(all.includes(name), name);
+      for (const name of [...base, 'oubliette_project_create', 'oubliette_project_list', 'ant_send_response'])
+        assert.ok(all.includes(name), name);
       assert.ok(!all.includes('oubliette_token_create'));
       const { tools } = await started.client.listTools();
       const lent = tools.find((tool) => tool.name === 'ant_send_response')!;
@@ -133,7 +151,13 @@ describe('oubliette-client', () => {
   });
 
   it('keeps its list readable when a declared schema has no type', async () => {
-    const { socket } = await begin({ caller_id: 'ant', caller_tools: [{ name: 'any', inputSchema: {} }, { name: 'some', inputSchema: { properties: { a: {} } } }] });
+    const { socket } = await begin({
+      caller_id: 'ant',
+      caller_tools: [
+        { name: 'any', inputSchema: {} },
+        { name: 'some', inputSchema: { properties: { a: {} } } },
+      ],
+    });
     const { tools } = await (await start(socket)).client.listTools();
     const schemaOf = (name: string): object | undefined => tools.find((tool) => tool.name === name)?.inputSchema;
     assert.deepEqual(schemaOf('ant_any'), { type: 'object' });
@@ -163,7 +187,11 @@ describe('oubliette-client', () => {
     let changes = 0;
     const started = await start(socket, undefined, 'legacy', () => changes++);
     assert.ok((await names(started)).includes('ant_one'));
-    await turn(server, { session_id: sessionId, message: '2', context: { caller_id: 'ant', caller_tools: [{ name: 'two' }] } });
+    await turn(server, {
+      session_id: sessionId,
+      message: '2',
+      context: { caller_id: 'ant', caller_tools: [{ name: 'two' }] },
+    });
     await until(async () => (await names(started)).includes('ant_two'));
     assert.ok(!(await names(started)).includes('ant_one'));
     await until(() => changes > 0);
@@ -173,12 +201,27 @@ describe('oubliette-client', () => {
     const { socket, sessionId } = await begin();
     const other = await begin();
     const { client } = await start(socket);
-    const spawned = JSON.parse(text(await client.callTool({ name: 'session_message', arguments: { message: '20 + 3' } })));
+    const spawned = JSON.parse(
+      text(await client.callTool({ name: 'session_message', arguments: { message: '20 + 3' } })),
+    );
     const child = await value(server, 'session_get', { session_id: spawned.session_id });
     assert.deepEqual([child.parent_id, child.depth], [sessionId, 1]);
-    await until(async () => text(await client.callTool({ name: 'session_events', arguments: { session_id: spawned.session_id } })).includes('"text":"23"'), 20_000);
-    assert.equal((await client.callTool({ name: 'session_events', arguments: { session_id: other.sessionId } })).isError, true);
-    assert.equal((await client.callTool({ name: 'session_message', arguments: { session_id: other.sessionId, message: '1' } })).isError, true);
+    await until(
+      async () =>
+        text(await client.callTool({ name: 'session_events', arguments: { session_id: spawned.session_id } })).includes(
+          '"text":"23"',
+        ),
+      20_000,
+    );
+    assert.equal(
+      (await client.callTool({ name: 'session_events', arguments: { session_id: other.sessionId } })).isError,
+      true,
+    );
+    assert.equal(
+      (await client.callTool({ name: 'session_message', arguments: { session_id: other.sessionId, message: '1' } }))
+        .isError,
+      true,
+    );
   });
 
   it('keeps a call pending over a server restart and runs nothing twice', async () => {
@@ -192,9 +235,15 @@ describe('oubliette-client', () => {
     first.close();
     const second = await eventStream(server, sessionId, server.token, asked.data.index);
     await second.next((frame) => frame.event === 'ask_pending' && frame.data.request_id === asked.data.request_id);
-    await value(server, 'caller_tool_response', { session_id: sessionId, request_id: asked.data.request_id, result: 'after the restart' });
+    await value(server, 'caller_tool_response', {
+      session_id: sessionId,
+      request_id: asked.data.request_id,
+      result: 'after the restart',
+    });
     assert.equal(text(await call), 'after the restart');
-    const requests = (await value(server, 'session_events', { session_id: sessionId, max_events: 1000 })).events.filter((event: any) => event.type === 'caller_tool_request');
+    const requests = (await value(server, 'session_events', { session_id: sessionId, max_events: 1000 })).events.filter(
+      (event: any) => event.type === 'caller_tool_request',
+    );
     assert.equal(requests.length, 1);
     assert.equal((await client.callTool({ name: 'oubliette_project_list', arguments: {} })).isError, false);
     second.close();
@@ -245,7 +294,9 @@ describe('oubliette-client', () => {
   it('fails what is pending when no server comes back in time', async () => {
     const folder = join(server.home, 'gone.sock');
     const fake = createServer((socket) => {
-      socket.write(`${JSON.stringify({ method: 'caller_tools_config', params: { caller_id: 'ant', tools: [{ name: 'x' }], reconnect_grace_ms: 300 } })}\n`);
+      socket.write(
+        `${JSON.stringify({ method: 'caller_tools_config', params: { caller_id: 'ant', tools: [{ name: 'x' }], reconnect_grace_ms: 300 } })}\n`,
+      );
       socket.on('error', () => {});
       socket.on('data', () => {
         socket.destroy();

@@ -22,7 +22,15 @@ async function filesWith(folder: string, text: string): Promise<string[]> {
   return found.filter((path) => path !== '');
 }
 
-const seven = ['config_limits', 'project_get', 'project_list', 'session_events', 'session_get', 'session_list', 'workspace_list'];
+const seven = [
+  'config_limits',
+  'project_get',
+  'project_list',
+  'session_events',
+  'session_get',
+  'session_list',
+  'workspace_list',
+];
 
 describe("the server's own tools over a session's socket", () => {
   let server: TestServer;
@@ -35,7 +43,8 @@ describe("the server's own tools over a session's socket", () => {
     projectId = (await value(server, 'project_create', { name: 'home' })).id;
     ({ sessionId } = await turn(server, { project_id: projectId, message: '1 + 1' }));
     relay = await rawRelay((await value(server, 'session_get', { session_id: sessionId })).relay_socket);
-    for (const scope of ['read', 'write', 'admin']) keys[scope] = (await value(server, 'token_create', { name: scope, scope })).token;
+    for (const scope of ['read', 'write', 'admin'])
+      keys[scope] = (await value(server, 'token_create', { name: scope, scope })).token;
   });
   after(async () => {
     relay.close();
@@ -60,21 +69,36 @@ describe("the server's own tools over a session's socket", () => {
 
   it('a write key discovers projects, containers, sessions, workspaces and image_rebuild too', async () => {
     const names = await discover(keys['write']!);
-    for (const name of [...seven, 'project_create', 'project_delete', 'container_exec', 'session_message', 'workspace_create', 'image_rebuild'])
+    for (const name of [
+      ...seven,
+      'project_create',
+      'project_delete',
+      'container_exec',
+      'session_message',
+      'workspace_create',
+      'image_rebuild',
+    ])
       assert.ok(names.includes(name), name);
-    assert.deepEqual(names.filter((name) => !/^(project|container|session|workspace)_|^(image_rebuild|config_limits)$/.test(name)), []);
+    assert.deepEqual(
+      names.filter((name) => !/^(project|container|session|workspace)_|^(image_rebuild|config_limits)$/.test(name)),
+      [],
+    );
   });
 
   it('an admin key discovers all of them', async () => {
     const names = await discover(keys['admin']!);
-    for (const name of ['token_create', 'token_list', 'token_revoke', 'project_list', 'caller_tool_response']) assert.ok(names.includes(name), name);
+    for (const name of ['token_create', 'token_list', 'token_revoke', 'project_list', 'caller_tool_response'])
+      assert.ok(names.includes(name), name);
     assert.ok(!names.some((name) => name.startsWith('demo_')), 'other bundles are not own tools');
   });
 
   it('refuses keys that are wrong, malformed, empty or enormous, in the same words', async () => {
     for (const api_key of ['oub_wrong', '', `oub_${'A'.repeat(43)}`, 'x'.repeat(1_000_000), 7, null, {}]) {
       const { error } = await relay.ask('oubliette_tools', { api_key });
-      assert.deepEqual([error.code, error.message, error.data.code], [-32001, 'invalid or expired API key', 'auth.invalid']);
+      assert.deepEqual(
+        [error.code, error.message, error.data.code],
+        [-32001, 'invalid or expired API key', 'auth.invalid'],
+      );
       assert.equal((await relay.ask('oubliette_call_tool', { api_key, tool: 'project_list' })).error.code, -32001);
     }
   });
@@ -88,7 +112,10 @@ describe("the server's own tools over a session's socket", () => {
   it('runs a tool and answers its JSON as text', async () => {
     const { result } = await call(keys['read']!, 'project_list', {});
     assert.equal(result.isError, false);
-    assert.deepEqual(JSON.parse(result.content[0].text).projects.map((each: any) => each.name), ['home']);
+    assert.deepEqual(
+      JSON.parse(result.content[0].text).projects.map((each: any) => each.name),
+      ['home'],
+    );
     assert.deepEqual((await call(keys['read']!, 'project_list')).result, result, 'arguments may be left out');
   });
 
@@ -110,7 +137,12 @@ describe("the server's own tools over a session's socket", () => {
   });
 
   it('refuses what the scope does not cover, whether it exists or not', async () => {
-    for (const [scope, tool] of [['write', 'token_create'], ['read', 'project_create'], ['write', 'no_such'], ['read', 'demo_foo']] as const) {
+    for (const [scope, tool] of [
+      ['write', 'token_create'],
+      ['read', 'project_create'],
+      ['write', 'no_such'],
+      ['read', 'demo_foo'],
+    ] as const) {
       const { error } = await call(keys[scope]!, tool, {});
       assert.deepEqual([error.code, error.message], [-32002, 'tool not allowed for this token scope'], tool);
     }
@@ -122,12 +154,16 @@ describe("the server's own tools over a session's socket", () => {
     const weak = await value(server, 'token_create', { name: 'weak', scope: 'read' });
     assert.equal((await call(weak.token, 'token_list', {})).error.code, -32002);
     const { rows } = await value(server, 'audit_list', { token_id: weak.id });
-    assert.deepEqual(rows.map((row: any) => [row.tool, row.door, row.outcome, row.session_id]), [['token_list', 'socket', 'scope.denied', sessionId]]);
+    assert.deepEqual(
+      rows.map((row: any) => [row.tool, row.door, row.outcome, row.session_id]),
+      [['token_list', 'socket', 'scope.denied', sessionId]],
+    );
   });
 
   it('tells an agent in its sandbox that its key is too weak for a tool, whether it was offered or not', async () => {
     const grant = { scope: 'write' };
-    const message = 'try:\n  oubliette_token_create(name="inside", scope="read")\nexcept RuntimeError as e:\n  said = str(e)\nsaid';
+    const message =
+      'try:\n  oubliette_token_create(name="inside", scope="read")\nexcept RuntimeError as e:\n  said = str(e)\nsaid';
     const denied = await turn(server, { project_id: projectId, create_workspace: true, message, grant });
     assert.equal(denied.text, 'tool not allowed for this token scope');
     await value(server, 'session_end', { session_id: denied.sessionId });
@@ -148,14 +184,22 @@ describe("the server's own tools over a session's socket", () => {
     const { token } = await value(server, 'token_create', { name: 'narrow', scope: 'read', projects: [projectId] });
     const other = await value(server, 'project_create', { name: 'other' });
     const listed = JSON.parse((await call(token, 'project_list')).result.content[0].text).projects;
-    assert.deepEqual(listed.map((each: any) => each.id), [projectId]);
+    assert.deepEqual(
+      listed.map((each: any) => each.id),
+      [projectId],
+    );
     assert.equal((await call(token, 'project_get', { project_id: other.id })).result.isError, true);
   });
 
   it('never lets an agent change the catalog or hand itself more than its key has', async () => {
-    const made = JSON.parse((await call(keys['admin']!, 'token_create', { name: 'x', scope: 'read' })).result.content[0].text);
+    const made = JSON.parse(
+      (await call(keys['admin']!, 'token_create', { name: 'x', scope: 'read' })).result.content[0].text,
+    );
     assert.equal(made.session_id, sessionId, 'what a session makes belongs to it');
-    for (const [tool, args] of [['secret_set', { name: 'X', value: 'long enough' }], ['settings_set', { path: ['limits', 'depth'], value: 9 }]] as const)
+    for (const [tool, args] of [
+      ['secret_set', { name: 'X', value: 'long enough' }],
+      ['settings_set', { path: ['limits', 'depth'], value: 9 }],
+    ] as const)
       assert.equal((await call(keys['admin']!, tool, args)).result.isError, true, tool);
     const widened = await call(keys['write']!, 'project_create', { name: 'wide', limits: { depth: 10, agents: 1000 } });
     if (!widened.result.isError) {
@@ -166,7 +210,9 @@ describe("the server's own tools over a session's socket", () => {
 
   it("no project can grant the server's own tools to a session without a key", async () => {
     for (const bundle of ['token', 'project', 'session', 'secret', 'settings']) {
-      const refused = await server.ask('POST', '/call/project_create', { args: { name: `grants-${bundle}`, bundles: [bundle] } });
+      const refused = await server.ask('POST', '/call/project_create', {
+        args: { name: `grants-${bundle}`, bundles: [bundle] },
+      });
       assert.equal(refused.status, 400, bundle);
     }
     const { result } = await relay.ask('run', { code: 'project.list()' });
@@ -176,12 +222,16 @@ describe("the server's own tools over a session's socket", () => {
 
   it('a key granted to one session is worth nothing on the socket of another', async () => {
     const { sessionId: granted } = await turn(server, {
-      project_id: projectId, create_workspace: true, message: 'oubliette_project_list()', grant: { scope: 'read' },
+      project_id: projectId,
+      create_workspace: true,
+      message: 'oubliette_project_list()',
+      grant: { scope: 'read' },
     });
     const found = await value(server, 'container_exec', {
       project_id: projectId,
       session_id: granted,
-      command: 'tr "\\0" "\\n" < /proc/1/environ; for p in /proc/[0-9]*; do tr "\\0" "\\n" < $p/environ; done 2>/dev/null',
+      command:
+        'tr "\\0" "\\n" < /proc/1/environ; for p in /proc/[0-9]*; do tr "\\0" "\\n" < $p/environ; done 2>/dev/null',
     });
     const key = /OUBLIETTE_API_KEY=(oub_\S+)/.exec(found.stdout)?.[1];
     assert.ok(key, 'the key is in the environment of the sandbox');
@@ -193,7 +243,9 @@ describe("the server's own tools over a session's socket", () => {
     assert.deepEqual(await filesWith(server.home, key!), [], 'the key lies in no file');
     await until(async () => {
       const { rows } = await value(server, 'audit_list', { tool: 'project_get' });
-      return rows.some((row: any) => row.session_id === granted && row.door === 'socket' && row.token_id.startsWith('tok_'));
+      return rows.some(
+        (row: any) => row.session_id === granted && row.door === 'socket' && row.token_id.startsWith('tok_'),
+      );
     });
     const before = (await value(server, 'token_list', {})).tokens.find((each: any) => each.session_id === granted);
     assert.equal(before.revoked, false);

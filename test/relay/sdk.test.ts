@@ -69,7 +69,10 @@ describe("the callers' library", () => {
       indexes.push(event.index);
       if (event.type === 'completion') break;
     }
-    assert.deepEqual(indexes, indexes.map((_, i) => i));
+    assert.deepEqual(
+      indexes,
+      indexes.map((_, i) => i),
+    );
     assert.ok(isCut && indexes.length > 3);
     await session.end();
     assert.equal(project.info.name, 'events');
@@ -77,8 +80,12 @@ describe("the callers' library", () => {
 
   it('hands what a tool throws to the agent', async () => {
     const project = await oubliette.project('throws');
-    const session = project.session({ tools: { fails: { run: () => Promise.reject(new Error('recipient not found')) } } });
-    const answer = await session.ask('try:\n    x = caller_fails()\nexcept RuntimeError as e:\n    x = "caught: " + str(e)\nx');
+    const session = project.session({
+      tools: { fails: { run: () => Promise.reject(new Error('recipient not found')) } },
+    });
+    const answer = await session.ask(
+      'try:\n    x = caller_fails()\nexcept RuntimeError as e:\n    x = "caught: " + str(e)\nx',
+    );
     assert.equal(answer, 'caught: recipient not found');
     await session.end();
   });
@@ -95,10 +102,22 @@ describe("the callers' library", () => {
   });
 
   it('names refusals by code', async () => {
-    await assert.rejects(connect({ url: server.url, token: 'oub_wrong' }), (error: OublietteError) => error.code === 'auth.invalid' && error.status === 401);
-    await assert.rejects(connect({ url: 'http://127.0.0.1:9', token: 'x' }), (error: OublietteError) => error.code === 'source.unreachable');
-    await assert.rejects(oubliette.call('project_get', { project_id: 'proj_none' }), (error: OublietteError) => error.code === 'project.not_found');
-    await assert.rejects(oubliette.call('project_get', {}), (error: OublietteError) => error.details[0]?.path === '/args/project_id');
+    await assert.rejects(
+      connect({ url: server.url, token: 'oub_wrong' }),
+      (error: OublietteError) => error.code === 'auth.invalid' && error.status === 401,
+    );
+    await assert.rejects(
+      connect({ url: 'http://127.0.0.1:9', token: 'x' }),
+      (error: OublietteError) => error.code === 'source.unreachable',
+    );
+    await assert.rejects(
+      oubliette.call('project_get', { project_id: 'proj_none' }),
+      (error: OublietteError) => error.code === 'project.not_found',
+    );
+    await assert.rejects(
+      oubliette.call('project_get', {}),
+      (error: OublietteError) => error.details[0]?.path === '/args/project_id',
+    );
     await assert.rejects(async () => (await oubliette.project('x')).session().cancel(), /Send a message first/);
   });
 });

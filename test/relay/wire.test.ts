@@ -19,7 +19,8 @@ describe("lines on a session's socket", () => {
   });
   after(async () => {
     relay.close();
-    for (const { id } of (await value(server, 'session_list', {})).sessions) await value(server, 'session_end', { session_id: id });
+    for (const { id } of (await value(server, 'session_list', {})).sessions)
+      await value(server, 'session_end', { session_id: id });
     await server.remove();
   });
 
@@ -40,7 +41,9 @@ describe("lines on a session's socket", () => {
     for (const line of ['not json', '{"a":', '\x00\x01\xff\xfe', '[1,2', '"']) {
       const before = relay.messages.length;
       relay.send(`${line}\n`);
-      await relay.next((message) => relay.messages.indexOf(message) >= before && message.error?.code === -32700 && message.id === null);
+      await relay.next(
+        (message) => relay.messages.indexOf(message) >= before && message.error?.code === -32700 && message.id === null,
+      );
     }
     relay.send('\n\n   \n');
     await alive();
@@ -49,7 +52,9 @@ describe("lines on a session's socket", () => {
   it('takes a line in pieces, and several in one piece', async () => {
     const line = JSON.stringify({ id: 'pieces', method: 'oubliette_tools', params: { api_key: key } });
     for (const letter of line.match(/.{1,7}/g)!) relay.send(letter);
-    relay.send(`\n${JSON.stringify({ id: 'second', method: 'nothing' })}\n${JSON.stringify({ id: 'third', method: 'nothing' })}\n`);
+    relay.send(
+      `\n${JSON.stringify({ id: 'second', method: 'nothing' })}\n${JSON.stringify({ id: 'third', method: 'nothing' })}\n`,
+    );
     assert.ok((await relay.next((message) => message.id === 'pieces')).result);
     assert.equal((await relay.next((message) => message.id === 'second')).error.code, -32601);
     assert.equal((await relay.next((message) => message.id === 'third')).error.code, -32601);
@@ -57,7 +62,11 @@ describe("lines on a session's socket", () => {
 
   it('takes command for code, and says what a request lacks', async () => {
     assert.equal((await relay.ask('run', { command: '20 + 1' })).result.content[0].text, '21');
-    for (const [method, name] of [['run', 'code'], ['session_message', 'message'], ['session_events', 'session_id']] as const) {
+    for (const [method, name] of [
+      ['run', 'code'],
+      ['session_message', 'message'],
+      ['session_events', 'session_id'],
+    ] as const) {
       const { error } = await relay.ask(method, {});
       assert.deepEqual([error.code, error.message], [-32602, `${name} is missing`]);
     }
@@ -79,7 +88,10 @@ describe("lines on a session's socket", () => {
 
   it('takes a missing jsonrpc, answers a missing id with null, and refuses ids of other types', async () => {
     relay.send('{"method":"nothing"}\n');
-    assert.equal((await relay.next((message) => message.id === null && message.error?.code === -32601)).error.code, -32601);
+    assert.equal(
+      (await relay.next((message) => message.id === null && message.error?.code === -32601)).error.code,
+      -32601,
+    );
     for (const id of ['{}', '[]', 'true', '"' + 'x'.repeat(300) + '"']) {
       const before = relay.messages.length;
       relay.send(`{"id":${id},"method":"oubliette_tools"}\n`);
@@ -102,7 +114,9 @@ describe("lines on a session's socket", () => {
 
   it('answers many requests in any order', async () => {
     const all = await Promise.all(
-      Array.from({ length: 200 }, (_, i) => relay.ask('oubliette_call_tool', { api_key: key, tool: 'project_list' }, `many-${i}`)),
+      Array.from({ length: 200 }, (_, i) =>
+        relay.ask('oubliette_call_tool', { api_key: key, tool: 'project_list' }, `many-${i}`),
+      ),
     );
     assert.ok(all.every(({ result }) => result.isError === false));
   });
@@ -116,7 +130,8 @@ describe("lines on a session's socket", () => {
     for (let i = 0; i < 800; i++) (await rawRelay(path)).close();
     const deaf = await rawRelay(path);
     deaf.socket.pause();
-    for (let i = 0; i < 300; i++) deaf.send(`${JSON.stringify({ id: i, method: 'oubliette_tools', params: { api_key: key } })}\n`);
+    for (let i = 0; i < 300; i++)
+      deaf.send(`${JSON.stringify({ id: i, method: 'oubliette_tools', params: { api_key: key } })}\n`);
     await alive();
     deaf.close();
   });

@@ -28,8 +28,13 @@ before(async () => {
     const url = new URL(request.url!, 'http://x');
     const cgi = spawn('git', ['http-backend'], {
       env: {
-        PATH: process.env['PATH'], GIT_PROJECT_ROOT: repositories, GIT_HTTP_EXPORT_ALL: '1', PATH_INFO: url.pathname, QUERY_STRING: url.search.slice(1),
-        REQUEST_METHOD: request.method, CONTENT_TYPE: request.headers['content-type'] ?? '',
+        PATH: process.env['PATH'],
+        GIT_PROJECT_ROOT: repositories,
+        GIT_HTTP_EXPORT_ALL: '1',
+        PATH_INFO: url.pathname,
+        QUERY_STRING: url.search.slice(1),
+        REQUEST_METHOD: request.method,
+        CONTENT_TYPE: request.headers['content-type'] ?? '',
       },
     });
     request.pipe(cgi.stdin);
@@ -38,9 +43,14 @@ before(async () => {
     cgi.on('close', () => {
       const all = Buffer.concat(chunks);
       const end = all.indexOf('\r\n\r\n');
-      const headers = all.toString('latin1', 0, end).split('\r\n').map((line) => line.split(': ') as [string, string]);
+      const headers = all
+        .toString('latin1', 0, end)
+        .split('\r\n')
+        .map((line) => line.split(': ') as [string, string]);
       const status = Number(headers.find(([name]) => name === 'Status')?.[1].slice(0, 3) ?? 200);
-      response.writeHead(status, Object.fromEntries(headers.filter(([name]) => name !== 'Status'))).end(all.subarray(end + 4));
+      response
+        .writeHead(status, Object.fromEntries(headers.filter(([name]) => name !== 'Status')))
+        .end(all.subarray(end + 4));
     });
   });
   await new Promise<void>((resolve) => host.listen(0, '127.0.0.1', resolve));
@@ -55,19 +65,31 @@ after(async () => {
 
 test('a repository is cloned into a workspace where the egress of its project allows it', async () => {
   const url = `http://127.0.0.1:${port}/repo.git`;
-  const open = (await server.call('project_create', { name: 'open', sandbox: { egress: [`127.0.0.1:${port}`] } })).value;
-  const clone = (project: any, body: object) => server.ask('POST', `/workspaces/${project.default_workspace_id}/clone`, body);
+  const open = (await server.call('project_create', { name: 'open', sandbox: { egress: [`127.0.0.1:${port}`] } }))
+    .value;
+  const clone = (project: any, body: object) =>
+    server.ask('POST', `/workspaces/${project.default_workspace_id}/clone`, body);
   const done = await clone(open, { url });
-  assert.deepEqual([done.status, done.body.path, done.body.commit?.length], [201, 'repo', 40], JSON.stringify(done.body));
+  assert.deepEqual(
+    [done.status, done.body.path, done.body.commit?.length],
+    [201, 'repo', 40],
+    JSON.stringify(done.body),
+  );
   const file = await server.ask('GET', `/workspaces/${open.default_workspace_id}/files/repo/hello.txt`);
   assert.equal(file.body, 'hello from git\n');
-  const inside = await server.call('container_exec', { project_id: open.id, command: 'cat repo/hello.txt && touch repo/mine && ls -A' });
+  const inside = await server.call('container_exec', {
+    project_id: open.id,
+    command: 'cat repo/hello.txt && touch repo/mine && ls -A',
+  });
   assert.match(inside.value.stdout, /hello from git\n[^]*repo/, JSON.stringify(inside));
 
   assert.deepEqual((await clone(open, { url })).body.error.code, 'request.invalid');
   assert.deepEqual((await clone(open, { url, path: '../out' })).status, 403);
   assert.deepEqual((await clone(open, { url: 'nonsense', path: 'n' })).status, 400);
-  assert.deepEqual((await clone(open, { url: `http://127.0.0.1:${port}/none.git` })).body.error.code, 'source.unreachable');
+  assert.deepEqual(
+    (await clone(open, { url: `http://127.0.0.1:${port}/none.git` })).body.error.code,
+    'source.unreachable',
+  );
   const closed = (await server.call('project_create', { name: 'closed' })).value;
   const refused = await clone(closed, { url });
   assert.deepEqual([refused.status, refused.body.error.code], [400, 'host.not_allowed']);

@@ -30,13 +30,25 @@ before(async () => {
   });
   await new Promise<void>((resolve) => upstream.listen(0, '127.0.0.1', resolve));
   const base = `http://127.0.0.1:${(upstream.address() as AddressInfo).port}`;
-  providers = { main: { shape: 'openai', baseUrl: `${base}/v1`, secret: 'KNOWN', prices: { [model]: { in: 1, out: 1000 } } } };
+  providers = {
+    main: { shape: 'openai', baseUrl: `${base}/v1`, secret: 'KNOWN', prices: { [model]: { in: 1, out: 1000 } } },
+  };
   room = await openRoom({
     providers,
     limits: { costUsd: 10 },
     doors: (sessions) => [
-      modelDoor({ sessions, secret: room?.ports.secret ?? (async () => 'secret-value'), dialler: net, log, silenceMs: 300 }),
-      egressDoor({ egressOf: async (id) => (await room.projects.load(id))?.egress ?? [], log, resolve: async () => [{ address: '127.0.0.1' }, { address: '10.0.0.1' }] }),
+      modelDoor({
+        sessions,
+        secret: room?.ports.secret ?? (async () => 'secret-value'),
+        dialler: net,
+        log,
+        silenceMs: 300,
+      }),
+      egressDoor({
+        egressOf: async (id) => (await room.projects.load(id))?.egress ?? [],
+        log,
+        resolve: async () => [{ address: '127.0.0.1' }, { address: '10.0.0.1' }],
+      }),
     ],
   });
   await start({});
@@ -50,9 +62,15 @@ after(async () => {
 
 async function start(more: { egress?: string[]; cost_usd?: number }): Promise<void> {
   const project = await room.projects.create(admin, `p${Math.random()}`, {
-    sandbox: more.egress ? { egress: more.egress } : {}, limits: more.cost_usd === undefined ? {} : { cost_usd: more.cost_usd }, env: {}, secrets: [],
+    sandbox: more.egress ? { egress: more.egress } : {},
+    limits: more.cost_usd === undefined ? {} : { cost_usd: more.cost_usd },
+    env: {},
+    secrets: [],
   });
-  const answer = await room.sessions.spawn({ ...owner, level: 'admin' }, { project_id: project.id, message: 'say ready' });
+  const answer = await room.sessions.spawn(
+    { ...owner, level: 'admin' },
+    { project_id: project.id, message: 'say ready' },
+  );
   sessionId = answer.session_id;
   await room.until(sessionId, status('idle'));
   folder = join(room.ports.runFolder, (await room.ports.tables.get(sessionId))!.place!, 'm');
@@ -67,23 +85,41 @@ interface Answer {
 function post(path: string, body: unknown, method = 'POST'): Promise<Answer> {
   const started = performance.now();
   return new Promise((resolve, reject) => {
-    const out = request({ socketPath: join(folder, 'model.sock'), path, method, headers: { authorization: 'Bearer of-the-agent', 'content-type': 'application/json' } }, (response) => {
-      let text = '';
-      let firstByteMs = 0;
-      response.on('data', (chunk: Buffer) => {
-        firstByteMs ||= performance.now() - started;
-        text += chunk;
-      });
-      response.on('end', () => resolve({ status: response.statusCode!, text, json: text.startsWith('{') ? JSON.parse(text) : undefined, firstByteMs }));
-      response.on('error', reject);
-    });
+    const out = request(
+      {
+        socketPath: join(folder, 'model.sock'),
+        path,
+        method,
+        headers: { authorization: 'Bearer of-the-agent', 'content-type': 'application/json' },
+      },
+      (response) => {
+        let text = '';
+        let firstByteMs = 0;
+        response.on('data', (chunk: Buffer) => {
+          firstByteMs ||= performance.now() - started;
+          text += chunk;
+        });
+        response.on('end', () =>
+          resolve({
+            status: response.statusCode!,
+            text,
+            json: text.startsWith('{') ? JSON.parse(text) : undefined,
+            firstByteMs,
+          }),
+        );
+        response.on('error', reject);
+      },
+    );
     out.on('error', reject);
     out.end(body === undefined ? undefined : typeof body === 'string' ? body : JSON.stringify(body));
   });
 }
-const ask = (more: object = {}): Promise<Answer> => post('/v1/chat/completions', { model, max_tokens: 100, messages: [{ role: 'user', content: 'hi' }], ...more });
-const usage = async (): Promise<SessionEvent[]> => (await room.events(sessionId)).filter((event) => event.type === 'usage');
-const json = (response: ServerResponse, value: object, code = 200): void => void response.writeHead(code, { 'content-type': 'application/json' }).end(JSON.stringify(value));
+const ask = (more: object = {}): Promise<Answer> =>
+  post('/v1/chat/completions', { model, max_tokens: 100, messages: [{ role: 'user', content: 'hi' }], ...more });
+const usage = async (): Promise<SessionEvent[]> =>
+  (await room.events(sessionId)).filter((event) => event.type === 'usage');
+const json = (response: ServerResponse, value: object, code = 200): void =>
+  void response.writeHead(code, { 'content-type': 'application/json' }).end(JSON.stringify(value));
 
 describe('the model door', () => {
   test('adds the key outside, forwards the request, and counts tokens and cost', async () => {
@@ -105,7 +141,8 @@ describe('the model door', () => {
       assert.deepEqual(body.stream_options, { include_usage: true });
       response.writeHead(200, { 'content-type': 'text/event-stream' });
       response.write('data: {"choices":[{"delta":{"content":"Hel"}}]}\n\n');
-      finish = () => response.end('data: {"choices":[],"usage":{"prompt_tokens":7,"completion_tokens":3}}\n\ndata: [DONE]\n\n');
+      finish = () =>
+        response.end('data: {"choices":[],"usage":{"prompt_tokens":7,"completion_tokens":3}}\n\ndata: [DONE]\n\n');
       setTimeout(() => finish(), 150);
     };
     const before = (await usage()).length;
@@ -118,7 +155,14 @@ describe('the model door', () => {
 
   test('allows nothing but inference paths', async () => {
     seen = [];
-    for (const [method, path] of [['GET', '/v1/files'], ['POST', '/v1/files'], ['DELETE', '/v1/models/x'], ['POST', '/v1/../admin'], ['GET', '/'], ['POST', '/v1/chat/completions/../../x']] as const) {
+    for (const [method, path] of [
+      ['GET', '/v1/files'],
+      ['POST', '/v1/files'],
+      ['DELETE', '/v1/models/x'],
+      ['POST', '/v1/../admin'],
+      ['GET', '/'],
+      ['POST', '/v1/chat/completions/../../x'],
+    ] as const) {
       const answer = await post(path, method === 'POST' ? {} : undefined, method);
       assert.equal(answer.status, 403, path);
       assert.ok(answer.json.error.message);
@@ -169,7 +213,8 @@ describe('the model door', () => {
   test('answers a spent budget as the provider would, also when many ask at once', async () => {
     await start({ cost_usd: 0.25 });
     seen = [];
-    script = (_, response) => setTimeout(() => json(response, { usage: { prompt_tokens: 0, completion_tokens: 100 } }), 30);
+    script = (_, response) =>
+      setTimeout(() => json(response, { usage: { prompt_tokens: 0, completion_tokens: 100 } }), 30);
     const answers = await Promise.all(Array.from({ length: 8 }, () => ask()));
     assert.equal(answers.filter((each) => each.status === 200).length, 2);
     const refused = answers.find((each) => each.status !== 200)!;
@@ -182,17 +227,28 @@ describe('the model door', () => {
   test('speaks the shape of each provider', async () => {
     const main = providers['main']!;
     main.shape = 'anthropic';
-    script = (_, response) => json(response, { usage: { input_tokens: 5, cache_read_input_tokens: 2, output_tokens: 1 } });
+    script = (_, response) =>
+      json(response, { usage: { input_tokens: 5, cache_read_input_tokens: 2, output_tokens: 1 } });
     await start({});
     seen = [];
     assert.equal((await post('/v1/messages', { model, max_tokens: 10, messages: [] })).status, 200);
-    assert.deepEqual([seen[0]!.url, seen[0]!.headers['x-api-key'], seen[0]!.headers.authorization], ['/v1/messages', 'secret-value', undefined]);
-    assert.deepEqual((await usage()).map((event) => event.type === 'usage' && event.input_tokens), [7]);
+    assert.deepEqual(
+      [seen[0]!.url, seen[0]!.headers['x-api-key'], seen[0]!.headers.authorization],
+      ['/v1/messages', 'secret-value', undefined],
+    );
+    assert.deepEqual(
+      (await usage()).map((event) => event.type === 'usage' && event.input_tokens),
+      [7],
+    );
     assert.equal((await post('/v1/chat/completions', {})).json.type, 'error');
     main.shape = 'gemini';
-    script = (_, response) => json(response, { usageMetadata: { promptTokenCount: 4, candidatesTokenCount: 2, thoughtsTokenCount: 1 } });
+    script = (_, response) =>
+      json(response, { usageMetadata: { promptTokenCount: 4, candidatesTokenCount: 2, thoughtsTokenCount: 1 } });
     assert.equal((await post(`/v1beta/models/${model}:generateContent?key=abc`, { contents: [] })).status, 200);
-    assert.deepEqual([seen[1]!.url, seen[1]!.headers['x-goog-api-key']], [`/v1/v1beta/models/${model}:generateContent`, 'secret-value']);
+    assert.deepEqual(
+      [seen[1]!.url, seen[1]!.headers['x-goog-api-key']],
+      [`/v1/v1beta/models/${model}:generateContent`, 'secret-value'],
+    );
     assert.equal((await post('/v1beta/files', {})).json.error.status, 'PERMISSION_DENIED');
     main.shape = 'openai';
   });
@@ -214,7 +270,8 @@ describe('the egress door', () => {
       let text = '';
       socket.on('data', (chunk) => {
         text += chunk;
-        if (text.includes('200 Connection Established') && !text.includes('HTTP/1.1 404')) socket.write('GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
+        if (text.includes('200 Connection Established') && !text.includes('HTTP/1.1 404'))
+          socket.write('GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
       });
       socket.on('close', () => resolve(text));
       socket.on('error', reject);
@@ -237,6 +294,7 @@ describe('the egress door', () => {
   });
 
   test('refuses targets that are none', async () => {
-    for (const target of ['x', 'a@b:1', 'h:99999', 'http://x:80', ':80']) assert.match(await tunnel(target), /^(HTTP\/1\.1 40[03]|$)/, target);
+    for (const target of ['x', 'a@b:1', 'h:99999', 'http://x:80', ':80'])
+      assert.match(await tunnel(target), /^(HTTP\/1\.1 40[03]|$)/, target);
   });
 });

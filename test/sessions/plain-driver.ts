@@ -15,15 +15,33 @@ export interface PlainDriver extends SandboxDriver {
 }
 
 export function plainDriver(): PlainDriver {
-  const boxes = new Map<string, { spec: SandboxSpec; child: ChildProcess; over: Promise<number | null>; isOver: boolean }>();
+  const boxes = new Map<
+    string,
+    { spec: SandboxSpec; child: ChildProcess; over: Promise<number | null>; isOver: boolean }
+  >();
   let failure: Error | undefined;
   const view = (id: string): Sandbox | undefined => {
     const box = boxes.get(id);
-    return box && { id, driver: 'bubblewrap', labels: box.spec.labels, status: box.isOver ? 'exited' : 'running', startedAt: '', level: 'basic', missing: [] };
+    return (
+      box && {
+        id,
+        driver: 'bubblewrap',
+        labels: box.spec.labels,
+        status: box.isOver ? 'exited' : 'running',
+        startedAt: '',
+        level: 'basic',
+        missing: [],
+      }
+    );
   };
   const kill = (id: string): void => {
     const pid = boxes.get(id)?.child.pid;
-    if (pid) try { process.kill(-pid, 'SIGKILL'); } catch { /* gone already */ }
+    if (pid)
+      try {
+        process.kill(-pid, 'SIGKILL');
+      } catch {
+        /* gone already */
+      }
   };
   const probe: Probe = { driver: 'bubblewrap', available: true, notes: [], level: 'basic', missing: ['everything'] };
   return {
@@ -40,10 +58,22 @@ export function plainDriver(): PlainDriver {
       }
       mkdirSync(join(spec.spool, 'home'), { recursive: true });
       const child = spawn(process.execPath, [supervisor], {
-        detached: true, stdio: 'ignore',
-        env: { PATH: process.env['PATH'], OUBLIETTE_MCP: spec.mcp, OUBLIETTE_SPOOL: spec.spool, HOME: join(spec.spool, 'home'), OUBLIETTE_SESSION: spec.labels['place'] },
+        detached: true,
+        stdio: 'ignore',
+        env: {
+          PATH: process.env['PATH'],
+          OUBLIETTE_MCP: spec.mcp,
+          OUBLIETTE_SPOOL: spec.spool,
+          HOME: join(spec.spool, 'home'),
+          OUBLIETTE_SESSION: spec.labels['place'],
+        },
       });
-      const box = { spec, child, isOver: false, over: new Promise<number | null>((resolve) => child.once('exit', (code) => resolve(code))) };
+      const box = {
+        spec,
+        child,
+        isOver: false,
+        over: new Promise<number | null>((resolve) => child.once('exit', (code) => resolve(code))),
+      };
       void box.over.then(() => (box.isOver = true));
       boxes.set(spec.id, box);
       return view(spec.id)!;
@@ -59,7 +89,9 @@ export function plainDriver(): PlainDriver {
     },
     get: async (id) => view(id),
     list: async (labels = {}) =>
-      [...boxes.keys()].map((id) => view(id)!).filter((box) => Object.entries(labels).every(([key, value]) => box.labels[key] === value)),
+      [...boxes.keys()]
+        .map((id) => view(id)!)
+        .filter((box) => Object.entries(labels).every(([key, value]) => box.labels[key] === value)),
     async wait(id, signal) {
       const code = await Promise.race([
         boxes.get(id)?.over ?? Promise.resolve(null),

@@ -27,7 +27,10 @@ describe('after a restart of the server', () => {
     await room.until(id, status('idle'));
     const events = await room.events(id);
     assert.ok(isGapless(events));
-    assert.deepEqual(events.filter((event) => event.type !== 'status').map((event) => event.type), ['message', 'message', 'completion']);
+    assert.deepEqual(
+      events.filter((event) => event.type !== 'status').map((event) => event.type),
+      ['message', 'message', 'completion'],
+    );
     await room.sessions.message(owner, { session_id: id, message: 'say alive' });
     assert.equal((await room.until(id, completion(2))).type, 'completion');
     assert.equal(await boxOf(id), box);
@@ -61,7 +64,16 @@ describe('after a restart of the server', () => {
       room = await room.again(how);
       await until(() => room.sessions.utility.status(room.project.id) === 'running');
       assert.deepEqual(room.driver.running(), [id]);
-      assert.equal((await room.sessions.utility.exec(room.project, undefined, { command: ['true'], timeoutMs: 5000, maxBytes: 1000 })).exit_code, 0);
+      assert.equal(
+        (
+          await room.sessions.utility.exec(room.project, undefined, {
+            command: ['true'],
+            timeoutMs: 5000,
+            maxBytes: 1000,
+          })
+        ).exit_code,
+        0,
+      );
     }
     await room.sessions.utility.stop(room.project.id);
     assert.deepEqual(room.driver.running(), []);
@@ -132,7 +144,10 @@ describe('after a restart of the server', () => {
     await room.sessions.stop();
     room.driver.kill(box);
     room = await room.again();
-    await until(async () => (await room.ports.tables.get(id))!.status === 'idle' && (await room.ports.tables.get(id))!.box?.id !== box);
+    await until(
+      async () =>
+        (await room.ports.tables.get(id))!.status === 'idle' && (await room.ports.tables.get(id))!.box?.id !== box,
+    );
     const statuses = (await room.events(id)).flatMap((event) => (event.type === 'status' ? [event.status] : []));
     assert.deepEqual(statuses, ['starting', 'running', 'idle', 'starting', 'idle']);
     await room.sessions.message(owner, { session_id: id, message: 'say second' });
@@ -141,7 +156,8 @@ describe('after a restart of the server', () => {
 
   test('an open permission request can still be answered, and reaches the agent', async () => {
     const id = await spawn('ask p1', { permissions: 'ask' });
-    const asked = (turn: number) => room.until(id, (event) => event.type === 'permission_request' && event.turn === turn);
+    const asked = (turn: number) =>
+      room.until(id, (event) => event.type === 'permission_request' && event.turn === turn);
     const before = await asked(1);
     assert.ok(before.type === 'permission_request');
     await room.sessions.answer(owner, id, before.request_id, 'yes');
@@ -228,7 +244,7 @@ describe('two servers on one home', () => {
     }
   });
 
-  test('leave each other\'s sandboxes alone, and take them over when one is gone', async () => {
+  test("leave each other's sandboxes alone, and take them over when one is gone", async () => {
     const id = await spawn('wait 2500');
     await room.until(id, userMessage);
     const box = await boxOf(id);

@@ -9,7 +9,18 @@ import { asks, eventLog, presence, type Asks, type EventLog } from '../../src/lo
 import { projects, type Project, type Projects } from '../../src/projects/index.ts';
 import { fail, type Actor, type SessionEvent, type Settings } from '../../src/schema/index.ts';
 import { nodeIdentity, sessions, type BoxDoor, type SessionPorts, type Sessions } from '../../src/sessions/index.ts';
-import { Database, openAsks, openBlobs, openEvents, openHome, openProjects, openSessions, openUtilityBoxes, sqliteTokens, type Blobs } from '../../src/store/index.ts';
+import {
+  Database,
+  openAsks,
+  openBlobs,
+  openEvents,
+  openHome,
+  openProjects,
+  openSessions,
+  openUtilityBoxes,
+  sqliteTokens,
+  type Blobs,
+} from '../../src/store/index.ts';
 import { plainDriver, type PlainDriver } from './plain-driver.ts';
 
 const agentProgram = join(import.meta.dirname, 'tiny-agent.ts');
@@ -68,8 +79,14 @@ async function build(homePath: string, driver: PlainDriver, options: RoomOptions
   const log = eventLog({ db, events: await openEvents(db, home.projects), pollMs: 50 });
   const questions = asks({ log, tables: await openAsks(db), presence: presence(), reconnectGraceMs: () => 100 });
   const room = projects({
-    db, tables: projectTables, sessions: tables, forgetSession: () => {}, folder: home.projects, settings,
-    sandboxes: { choose: async () => ({ driver, probe: await driver.probe() }) }, knownBundles: () => ['ot'],
+    db,
+    tables: projectTables,
+    sessions: tables,
+    forgetSession: () => {},
+    folder: home.projects,
+    settings,
+    sandboxes: { choose: async () => ({ driver, probe: await driver.probe() }) },
+    knownBundles: () => ['ot'],
     fetch: async () => {
       throw new Error('nothing is fetched here');
     },
@@ -78,7 +95,16 @@ async function build(homePath: string, driver: PlainDriver, options: RoomOptions
   const blobs = await openBlobs(db, home.blobs);
   const doors: BoxDoor[] = [];
   const ports: SessionPorts = {
-    log, asks: questions, tables, projectTables, utilityTables: await openUtilityBoxes(db), projects: room, drivers: [driver], tokens: auth, blobs, settings,
+    log,
+    asks: questions,
+    tables,
+    projectTables,
+    utilityTables: await openUtilityBoxes(db),
+    projects: room,
+    drivers: [driver],
+    tokens: auth,
+    blobs,
+    settings,
     secret: async (name) => {
       if (name !== 'KNOWN') throw fail('secret.missing', { name });
       return 'secret-value';
@@ -86,9 +112,16 @@ async function build(homePath: string, driver: PlainDriver, options: RoomOptions
     fill: async (text) => text,
     agent: (name) => {
       if (name !== 'embedded') throw fail('agent.unavailable', { agent: name, reason: 'it is not configured' });
-      return { driver: acpDriver, config: { driver: 'acp' }, command: { command: [process.execPath, agentProgram], cwd: tmpdir(), env: {} } };
+      return {
+        driver: acpDriver,
+        config: { driver: 'acp' },
+        command: { command: [process.execPath, agentProgram], cwd: tmpdir(), env: {} },
+      };
     },
-    doors, runFolder: home.run, logger: process.env['LOUD'] ? loud : quiet, node: nodeIdentity(),
+    doors,
+    runFolder: home.run,
+    logger: process.env['LOUD'] ? loud : quiet,
+    node: nodeIdentity(),
   };
   const all = sessions(ports);
   doors.push(...(options.doors?.(all) ?? []));
@@ -103,7 +136,17 @@ async function build(homePath: string, driver: PlainDriver, options: RoomOptions
   };
   const events = (sessionId: string): Promise<SessionEvent[]> => log.read(sessionId, -1, 100_000);
   return {
-    home: homePath, sessions: all, ports, projects: room, log, asks: questions, tokens: auth, blobs, driver, project, events,
+    home: homePath,
+    sessions: all,
+    ports,
+    projects: room,
+    log,
+    asks: questions,
+    tokens: auth,
+    blobs,
+    driver,
+    project,
+    events,
     async again(how = 'stop') {
       await all.stop();
       if (how === 'crash') ports.node = '';
@@ -136,6 +179,12 @@ async function build(homePath: string, driver: PlainDriver, options: RoomOptions
   };
 }
 
-export const completion = (turn: number) => (event: SessionEvent): boolean => event.type === 'completion' && event.turn === turn;
-export const status = (wanted: string) => (event: SessionEvent): boolean => event.type === 'status' && event.status === wanted;
+export const completion =
+  (turn: number) =>
+  (event: SessionEvent): boolean =>
+    event.type === 'completion' && event.turn === turn;
+export const status =
+  (wanted: string) =>
+  (event: SessionEvent): boolean =>
+    event.type === 'status' && event.status === wanted;
 export const isGapless = (events: SessionEvent[]): boolean => events.every((event, index) => event.index === index);

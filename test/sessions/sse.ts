@@ -16,7 +16,10 @@ export interface Stream {
 
 export async function openStream(url: string, token: string, headers: Record<string, string> = {}): Promise<Stream> {
   const stop = new AbortController();
-  const response = await fetch(url, { headers: { authorization: `Bearer ${token}`, accept: 'text/event-stream', ...headers }, signal: stop.signal });
+  const response = await fetch(url, {
+    headers: { authorization: `Bearer ${token}`, accept: 'text/event-stream', ...headers },
+    signal: stop.signal,
+  });
   const frames: Frame[] = [];
   const waiting = new Set<() => void>();
   let isOver = false;
@@ -62,6 +65,12 @@ export async function openStream(url: string, token: string, headers: Record<str
 }
 
 function parse(block: string): Frame {
-  const fields = Object.fromEntries(block.split('\n').map((line) => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 2)]));
-  return { ...(fields['id'] !== undefined && { id: Number(fields['id']) }), event: fields['event'] ?? 'message', data: JSON.parse(fields['data'] ?? 'null') };
+  const fields = Object.fromEntries(
+    block.split('\n').map((line) => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 2)]),
+  );
+  return {
+    ...(fields['id'] !== undefined && { id: Number(fields['id']) }),
+    event: fields['event'] ?? 'message',
+    data: JSON.parse(fields['data'] ?? 'null'),
+  };
 }

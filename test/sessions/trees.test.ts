@@ -110,12 +110,18 @@ describe('a grant', () => {
     const id = await spawn(owner, project_id, { message: 'env OUBLIETTE_API_KEY', grant: { scope: 'write' } });
     const key = await keyOf(id);
     const actor = await room.tokens.authenticate(key, 'socket');
-    assert.deepEqual([actor.level, actor.projects, actor.sessionId, actor.isGranted], ['write', [project_id], id, true]);
+    assert.deepEqual(
+      [actor.level, actor.projects, actor.sessionId, actor.isGranted],
+      ['write', [project_id], id, true],
+    );
     const row = JSON.stringify(await room.ports.tables.get(id));
     assert.ok(!row.includes(key), 'the key is stored nowhere');
     await assert.rejects(spawn(actor, room.project.id), code('project.not_found'));
     const child = await spawn(actor, project_id);
-    assert.deepEqual([(await room.sessions.get(owner, child)).parent_id, (await room.sessions.get(owner, child)).depth], [id, 1]);
+    assert.deepEqual(
+      [(await room.sessions.get(owner, child)).parent_id, (await room.sessions.get(owner, child)).depth],
+      [id, 1],
+    );
     await room.sessions.end(owner, id);
     await assert.rejects(room.tokens.authenticate(key, 'socket'), code('auth.invalid'));
   });
@@ -137,8 +143,14 @@ describe('a grant', () => {
     const project_id = await newProject();
     await assert.rejects(spawn(owner, project_id, { grant: { scope: 'admin' } }), code('scope.denied'));
     const narrowed: Actor = { ...owner, projects: [project_id], bundles: ['demo'] };
-    await assert.rejects(spawn(narrowed, project_id, { grant: { scope: 'read', projects: [room.project.id, 'proj_x'] } }), code('project.not_found'));
-    await assert.rejects(spawn(narrowed, project_id, { grant: { scope: 'read', bundles: ['fs'] } }), code('scope.denied'));
+    await assert.rejects(
+      spawn(narrowed, project_id, { grant: { scope: 'read', projects: [room.project.id, 'proj_x'] } }),
+      code('project.not_found'),
+    );
+    await assert.rejects(
+      spawn(narrowed, project_id, { grant: { scope: 'read', bundles: ['fs'] } }),
+      code('scope.denied'),
+    );
     assert.deepEqual((await room.sessions.list(admin, { project_id })).length, 0);
   });
 
@@ -150,9 +162,22 @@ describe('a grant', () => {
 
   test('gives a session no say over questions to its own caller, even as admin', async () => {
     const project_id = await newProject();
-    const id = await spawn({ ...admin, principal: 'prn_admin' }, project_id, { message: 'ask', permissions: 'ask', grant: { scope: 'admin' } });
+    const id = await spawn({ ...admin, principal: 'prn_admin' }, project_id, {
+      message: 'ask',
+      permissions: 'ask',
+      grant: { scope: 'admin' },
+    });
     const request = await room.until(id, (event) => event.type === 'permission_request');
-    const own: Actor = { kind: 'token', door: 'socket', principal: `session:${id}`, level: 'admin', sessionId: id, projectId: project_id, isGranted: true, projects: [project_id] };
+    const own: Actor = {
+      kind: 'token',
+      door: 'socket',
+      principal: `session:${id}`,
+      level: 'admin',
+      sessionId: id,
+      projectId: project_id,
+      isGranted: true,
+      projects: [project_id],
+    };
     assert.ok(request.type === 'permission_request');
     await assert.rejects(room.sessions.answer(own, id, request.request_id, 'yes'), code('ask.not_found'));
     await room.sessions.end(admin, id);

@@ -11,8 +11,10 @@ before(async () => (room = await openRoom()));
 after(() => room.close());
 
 const code = (expected: string) => (error: Failure) => error.code === expected;
-const spawn = (message: string, more: object = {}) => room.sessions.spawn(owner, { project_id: room.project.id, message, ...more });
-const kinds = (events: SessionEvent[]): string[] => events.map((event) => (event.type === 'status' ? event.status : event.type));
+const spawn = (message: string, more: object = {}) =>
+  room.sessions.spawn(owner, { project_id: room.project.id, message, ...more });
+const kinds = (events: SessionEvent[]): string[] =>
+  events.map((event) => (event.type === 'status' ? event.status : event.type));
 const textOf = async (sessionId: string, turn: number): Promise<string> => {
   const event = await room.until(sessionId, completion(turn));
   return event.type === 'completion' ? event.text : '';
@@ -21,7 +23,10 @@ const textOf = async (sessionId: string, turn: number): Promise<string> => {
 describe('a session', () => {
   test('starts with a message, answers it, and waits for the next', async () => {
     const first = await room.sessions.message(owner, { project_id: room.project.id, message: 'say hello there' });
-    assert.deepEqual({ ...first, session_id: '', workspace_id: '' }, { session_id: '', workspace_id: '', spawned: true, turn: 1, last_event_index: -1 });
+    assert.deepEqual(
+      { ...first, session_id: '', workspace_id: '' },
+      { session_id: '', workspace_id: '', spawned: true, turn: 1, last_event_index: -1 },
+    );
     await room.until(first.session_id, status('idle'));
     const events = await room.events(first.session_id);
     assert.deepEqual(kinds(events), ['starting', 'running', 'message', 'message', 'completion', 'idle']);
@@ -36,12 +41,22 @@ describe('a session', () => {
   test('queues twenty messages in order and refuses the next', async () => {
     const { session_id } = await spawn('wait 800');
     await room.until(session_id, (event) => event.type === 'message' && event.role === 'user');
-    const turns = await Promise.all(Array.from({ length: 20 }, (_, i) => room.sessions.message(owner, { session_id, message: `say ${i}` })));
-    assert.deepEqual(turns.map((each) => each.turn), Array.from({ length: 20 }, (_, i) => i + 2));
+    const turns = await Promise.all(
+      Array.from({ length: 20 }, (_, i) => room.sessions.message(owner, { session_id, message: `say ${i}` })),
+    );
+    assert.deepEqual(
+      turns.map((each) => each.turn),
+      Array.from({ length: 20 }, (_, i) => i + 2),
+    );
     await assert.rejects(room.sessions.message(owner, { session_id, message: 'too many' }), code('session.busy'));
     await room.until(session_id, completion(21));
-    const said = (await room.events(session_id)).flatMap((event) => (event.type === 'completion' && event.turn > 1 ? [event.text] : []));
-    assert.deepEqual(said, Array.from({ length: 20 }, (_, i) => String(i)));
+    const said = (await room.events(session_id)).flatMap((event) =>
+      event.type === 'completion' && event.turn > 1 ? [event.text] : [],
+    );
+    assert.deepEqual(
+      said,
+      Array.from({ length: 20 }, (_, i) => String(i)),
+    );
     await room.sessions.end(owner, session_id);
   });
 
@@ -130,7 +145,10 @@ describe('a session', () => {
     const { session_id } = await spawn('ask', { permissions: 'ask' });
     const request = await room.until(session_id, (event) => event.type === 'permission_request');
     assert.ok(request.type === 'permission_request');
-    assert.deepEqual(request.options.map((option) => option.id), ['yes', 'no']);
+    assert.deepEqual(
+      request.options.map((option) => option.id),
+      ['yes', 'no'],
+    );
     await assert.rejects(room.sessions.answer(other, session_id, request.request_id, 'yes'), code('ask.not_found'));
     await room.sessions.answer(owner, session_id, request.request_id, 'yes');
     await assert.rejects(room.sessions.answer(owner, session_id, request.request_id, 'no'), code('ask.closed'));
@@ -194,15 +212,26 @@ describe('a session', () => {
   });
 
   test('finds its attachments in the workspace', async () => {
-    const blob = await room.blobs.put(owner.principal, Readable.from([Buffer.from('attached bytes')]), { maxBytes: 100 });
-    const { session_id, workspace_id } = await spawn('attached', { attachments: [{ blob_id: blob.id, name: 'note.txt' }] });
+    const blob = await room.blobs.put(owner.principal, Readable.from([Buffer.from('attached bytes')]), {
+      maxBytes: 100,
+    });
+    const { session_id, workspace_id } = await spawn('attached', {
+      attachments: [{ blob_id: blob.id, name: 'note.txt' }],
+    });
     const text = await textOf(session_id, 1);
     assert.match(text, /note\.txt/);
     const folder = room.projects.folderOf({ id: workspace_id, project_id: room.project.id });
     assert.equal(await readFile(join(folder, '.attachments', blob.id, 'note.txt'), 'utf8'), 'attached bytes');
     await assert.rejects(spawn('x', { attachments: [{ blob_id: 'blob_x', name: 'a' }] }), code('blob.not_found'));
     await assert.rejects(spawn('x', { attachments: [{ blob_id: blob.id, name: '../a' }] }), code('request.invalid'));
-    await assert.rejects(room.sessions.spawn(other, { project_id: room.project.id, message: 'x', attachments: [{ blob_id: blob.id, name: 'a' }] }), code('blob.not_found'));
+    await assert.rejects(
+      room.sessions.spawn(other, {
+        project_id: room.project.id,
+        message: 'x',
+        attachments: [{ blob_id: blob.id, name: 'a' }],
+      }),
+      code('blob.not_found'),
+    );
     await room.sessions.end(owner, session_id);
   });
 
@@ -215,7 +244,10 @@ describe('a session', () => {
     await assert.rejects(room.sessions.end(other, session_id), code('scope.denied'));
     const outside = { ...other, projects: ['proj_else'] };
     await assert.rejects(room.sessions.get(outside, session_id), code('session.not_found'));
-    await assert.rejects(room.sessions.message(outside, { project_id: room.project.id, message: 'x' }), code('project.not_found'));
+    await assert.rejects(
+      room.sessions.message(outside, { project_id: room.project.id, message: 'x' }),
+      code('project.not_found'),
+    );
     const theirs = await room.sessions.message(other, { project_id: room.project.id, message: 'say theirs' });
     assert.notEqual(theirs.session_id, session_id);
     await room.sessions.end(admin, session_id);
@@ -225,7 +257,12 @@ describe('a session', () => {
   test('works in the workspace that its external id names', async () => {
     await assert.rejects(spawn('x', { external_id: 'T1' }), code('workspace.not_found'));
     const one = await spawn('say a', { external_id: 'T1', source: 'chat', create_workspace: true });
-    const two = await room.sessions.message(owner, { project_id: room.project.id, external_id: 'T1', source: 'chat', message: 'say b' });
+    const two = await room.sessions.message(owner, {
+      project_id: room.project.id,
+      external_id: 'T1',
+      source: 'chat',
+      message: 'say b',
+    });
     assert.equal(two.session_id, one.session_id);
     assert.notEqual(one.workspace_id, room.project.default_workspace_id);
     await room.sessions.end(owner, one.session_id);
@@ -247,7 +284,10 @@ describe('a session', () => {
     const ids: string[] = [];
     for (const n of [1, 2, 3]) ids.unshift((await spawn(`say ${n}`)).session_id);
     const first = await room.sessions.list(owner, {}, { limit: 2 });
-    assert.deepEqual(first.map((row) => row.id), ids.slice(0, 2));
+    assert.deepEqual(
+      first.map((row) => row.id),
+      ids.slice(0, 2),
+    );
     const rest = await room.sessions.list(owner, {}, { limit: 2, before: first[1]!.id });
     assert.equal(rest[0]!.id, ids[2]);
     assert.deepEqual(await room.sessions.list({ ...other, projects: ['proj_else'] }, {}, { limit: 2 }), []);
@@ -270,8 +310,14 @@ describe('a session', () => {
 
   test('refuses targets that do not exist', async () => {
     await assert.rejects(room.sessions.message(owner, { message: 'x' }), code('request.invalid'));
-    await assert.rejects(room.sessions.message(owner, { project_id: 'proj_x', message: 'x' }), code('project.not_found'));
-    await assert.rejects(room.sessions.message(owner, { session_id: 'ses_x', message: 'x' }), code('session.not_found'));
+    await assert.rejects(
+      room.sessions.message(owner, { project_id: 'proj_x', message: 'x' }),
+      code('project.not_found'),
+    );
+    await assert.rejects(
+      room.sessions.message(owner, { session_id: 'ses_x', message: 'x' }),
+      code('session.not_found'),
+    );
     await assert.rejects(spawn('x', { workspace_id: 'wsp_x' }), code('workspace.not_found'));
     await assert.rejects(spawn('x', { agent: 'nobody' }), code('agent.unavailable'));
   });

@@ -36,7 +36,11 @@ export class RawPosts {
   chunked(message: unknown, wish: Wish = {}): Buffer {
     const body = bytesOf(message);
     const chunk = body.length === 0 ? [] : [Buffer.from(`${body.length.toString(16)}\r\n`), body, Buffer.from('\r\n')];
-    return Buffer.concat([Buffer.from(`${this.#head(wish)}transfer-encoding: chunked\r\n\r\n`), ...chunk, Buffer.from('0\r\n\r\n')]);
+    return Buffer.concat([
+      Buffer.from(`${this.#head(wish)}transfer-encoding: chunked\r\n\r\n`),
+      ...chunk,
+      Buffer.from('0\r\n\r\n'),
+    ]);
   }
 
   #head({ method = 'POST', path = this.#path, token = this.#server.token, headers = {} }: Wish): string {

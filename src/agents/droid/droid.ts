@@ -65,9 +65,7 @@ export const droidDriver: AgentDriver = {
   },
 
   answer: (state, key, optionId) =>
-    takeAnswer(begin(state), key, (step, id) =>
-      respond(step, id, { selectedOption: optionId ?? 'cancel' }),
-    ),
+    takeAnswer(begin(state), key, (step, id) => respond(step, id, { selectedOption: optionId ?? 'cancel' })),
 
   line: (state, line, stream = 'out') => takeLine(begin(state), line, stream, take),
 

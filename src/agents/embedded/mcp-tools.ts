@@ -37,7 +37,10 @@ export function mcpTools(servers: McpServer[]): McpTools {
     },
     async call(name, args, signal) {
       // A name that nobody lists goes to the first server, which is the session's own and says why.
-      const owner = owners.get(name) ?? { connection: (await Promise.all(connections)).find((each) => each !== undefined), name };
+      const owner = owners.get(name) ?? {
+        connection: (await Promise.all(connections)).find((each) => each !== undefined),
+        name,
+      };
       if (!owner.connection) return { error: `there is no tool ${name}` };
       try {
         return answerOf(await owner.connection.request('tools/call', { name: owner.name, arguments: args }, signal));

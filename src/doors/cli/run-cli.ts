@@ -39,7 +39,8 @@ export async function runCli(
 /** Without a command it serves, with whatever options; --help behind a command that does not exist is no help. */
 function meant(program: Command, argv: readonly string[]): string[] {
   const [first] = argv;
-  if (first === undefined || (first.startsWith('-') && !/^(-h|--help|-V|--version)$/.test(first))) return ['serve', ...argv];
+  if (first === undefined || (first.startsWith('-') && !/^(-h|--help|-V|--version)$/.test(first)))
+    return ['serve', ...argv];
   const isKnown = first.startsWith('-') || first === 'help' || program.commands.some((each) => each.name() === first);
   return isKnown ? [...argv] : [first];
 }

@@ -30,9 +30,7 @@ export function resources(gate: Gate): Resources {
 
   async function allTools(actor: Actor): Promise<string> {
     const tools = await gate.list(actor, { limit: mostListed + 1 });
-    const lines = tools
-      .slice(0, mostListed)
-      .map((view) => `${callName(view)}: ${firstLine(view.description ?? '')}`);
+    const lines = tools.slice(0, mostListed).map((view) => `${callName(view)}: ${firstLine(view.description ?? '')}`);
     if (tools.length > mostListed) lines.push('... and more; search with ot.help(query="...")');
     return lines.join('\n');
   }

@@ -151,7 +151,8 @@ class Bridge {
     this.#options.onProblem?.(error.message);
     if (message.id === undefined || message.method === undefined) return;
     this.#open.delete(message.id);
-    const text = refusalIn(error) ?? `Oubliette cannot be reached: ${error.message.slice(0, 300)}. Start it with: oubliette serve`;
+    const text =
+      refusalIn(error) ?? `Oubliette cannot be reached: ${error.message.slice(0, 300)}. Start it with: oubliette serve`;
     this.#say({ jsonrpc: '2.0', id: message.id, error: { code: -32000, message: text } });
   }
 }
@@ -160,7 +161,9 @@ class Bridge {
 function refusalIn(error: Error): string | undefined {
   if (!(error instanceof SdkHttpError)) return undefined;
   try {
-    const { error: said } = JSON.parse((error.data as { text?: string }).text ?? '') as { error?: { message?: unknown } };
+    const { error: said } = JSON.parse((error.data as { text?: string }).text ?? '') as {
+      error?: { message?: unknown };
+    };
     return typeof said?.message === 'string' ? said.message : undefined;
   } catch {
     return undefined;

@@ -25,7 +25,9 @@ export function egressDoor(options: EgressDoorOptions): BoxDoor {
     async open(identity) {
       const sockets = new Set<Duplex>();
       const server = createServer((_request, response) => {
-        response.writeHead(405, { 'content-type': 'text/plain', allow: 'CONNECT' }).end('Only CONNECT is possible here: use https.\n');
+        response
+          .writeHead(405, { 'content-type': 'text/plain', allow: 'CONNECT' })
+          .end('Only CONNECT is possible here: use https.\n');
       });
       server.on('connect', (request: IncomingMessage, client: Duplex, head: Buffer) => {
         client.on('error', () => client.destroy());
@@ -49,10 +51,19 @@ export function egressDoor(options: EgressDoorOptions): BoxDoor {
   };
 }
 
-async function tunnel(options: EgressDoorOptions, identity: DoorIdentity, target: string, client: Duplex, head: Buffer): Promise<void> {
+async function tunnel(
+  options: EgressDoorOptions,
+  identity: DoorIdentity,
+  target: string,
+  client: Duplex,
+  head: Buffer,
+): Promise<void> {
   const { host, port } = parseTarget(target);
   const note = (outcome: string, address?: string): void =>
-    options.log.info({ span: 'egress', project: identity.projectId, session: identity.sessionId(), host, port, address, outcome }, `egress ${target.slice(0, 200)}: ${outcome}`);
+    options.log.info(
+      { span: 'egress', project: identity.projectId, session: identity.sessionId(), host, port, address, outcome },
+      `egress ${target.slice(0, 200)}: ${outcome}`,
+    );
   if (host === undefined || port === undefined) return refuse(client, 400, 'host:port is needed');
   const rules = hostRules(await options.egressOf(identity.projectId));
   if (!rules.mayAsk(host, port)) {
@@ -87,7 +98,12 @@ function parseTarget(target: string): { host?: string; port?: number } {
   return match && port > 0 && port < 65_536 ? { host: match[1]!.replace(/^\[|\]$/g, ''), port } : {};
 }
 
-async function firstAllowed(options: EgressDoorOptions, rules: ReturnType<typeof hostRules>, host: string, port: number): Promise<string | undefined> {
+async function firstAllowed(
+  options: EgressDoorOptions,
+  rules: ReturnType<typeof hostRules>,
+  host: string,
+  port: number,
+): Promise<string | undefined> {
   if (isIP(host)) return rules.mayDial(host, host, port) ? host : undefined;
   const addresses = await (options.resolve ?? ((name: string) => lookup(name, { all: true })))(host).catch(() => []);
   return addresses.find(({ address }) => rules.mayDial(address, host, port))?.address;

@@ -38,22 +38,38 @@ export function modelDoor(options: ModelDoorOptions): BoxDoor {
   };
 }
 
-async function answer(options: ModelDoorOptions, identity: DoorIdentity, request: IncomingMessage, response: ServerResponse): Promise<void> {
+async function answer(
+  options: ModelDoorOptions,
+  identity: DoorIdentity,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
   const sessionId = identity.sessionId();
   const provider = sessionId === undefined ? undefined : await options.sessions.providerOf(sessionId);
   const shape = shapes[provider?.shape ?? 'openai'];
-  const refuse = (status: number, kind: ErrorKind, message: string): void => send(response, shape.error(status, kind, message));
-  if (sessionId === undefined || !provider) return refuse(403, 'refused', 'No model provider is configured for this session. Add one under providers in config.yaml.');
+  const refuse = (status: number, kind: ErrorKind, message: string): void =>
+    send(response, shape.error(status, kind, message));
+  if (sessionId === undefined || !provider)
+    return refuse(
+      403,
+      'refused',
+      'No model provider is configured for this session. Add one under providers in config.yaml.',
+    );
   options.sessions.touch(sessionId);
   const url = new URL(request.url ?? '/', 'http://model');
   const method = request.method ?? 'GET';
-  if (!shape.allows(method, url.pathname)) return refuse(403, 'refused', `${method} ${url.pathname} is not one of the inference paths that may be used here.`);
+  if (!shape.allows(method, url.pathname))
+    return refuse(403, 'refused', `${method} ${url.pathname} is not one of the inference paths that may be used here.`);
   const body = method === 'POST' ? await readBody(request) : { bytes: 0, json: {} };
   if (body === 'too large') return refuse(413, 'too_large', `The request is larger than ${maxBodyBytes} bytes.`);
   if (body === 'no object') return refuse(400, 'refused', 'The body must be a JSON object.');
   const cost = costOf(provider, shape, url.pathname, body.json, body.bytes);
   if (method === 'POST' && cost === undefined)
-    return refuse(403, 'refused', `The model ${shape.model(url.pathname, body.json) || '(none)'} has no price in config.yaml and cannot be used here.`);
+    return refuse(
+      403,
+      'refused',
+      `The model ${shape.model(url.pathname, body.json) || '(none)'} has no price in config.yaml and cannot be used here.`,
+    );
   let held: Reservation | undefined;
   try {
     held = method === 'POST' ? await options.sessions.reserve(sessionId, cost!.estimate) : undefined;
@@ -89,7 +105,11 @@ async function forward(options: ModelDoorOptions, f: Forwarding): Promise<void> 
       target,
       {
         method: f.method,
-        headers: { ...kept(f.request), ...(key !== undefined && f.shape.keyHeader(key)), 'accept-encoding': 'identity' },
+        headers: {
+          ...kept(f.request),
+          ...(key !== undefined && f.shape.keyHeader(key)),
+          'accept-encoding': 'identity',
+        },
         ...(f.method === 'POST' && { body: JSON.stringify(f.shape.prepare(f.body.json)) }),
         signal: gone.signal,
       },
@@ -99,7 +119,10 @@ async function forward(options: ModelDoorOptions, f: Forwarding): Promise<void> 
     const type = String(answer.headers['content-type'] ?? 'application/json');
     isBilled = answer.status < 400;
     reader = new UsageReader(f.shape, type.includes('event-stream'));
-    f.response.writeHead(answer.status, { 'content-type': type, ...(answer.headers['retry-after'] !== undefined && { 'retry-after': String(answer.headers['retry-after']) }) });
+    f.response.writeHead(answer.status, {
+      'content-type': type,
+      ...(answer.headers['retry-after'] !== undefined && { 'retry-after': String(answer.headers['retry-after']) }),
+    });
     f.response.flushHeaders();
     for await (const chunk of answer.body as AsyncIterable<Buffer>) {
       silence.heard();
@@ -108,7 +131,11 @@ async function forward(options: ModelDoorOptions, f: Forwarding): Promise<void> 
     }
     f.response.end();
   } catch (error) {
-    const why = silence.isOver ? 'the provider was silent for too long' : asFailure(error).code === 'server.internal' ? (error as Error).message : asFailure(error).message;
+    const why = silence.isOver
+      ? 'the provider was silent for too long'
+      : asFailure(error).code === 'server.internal'
+        ? (error as Error).message
+        : asFailure(error).message;
     options.log.warn({ err: error, target }, 'a model request failed');
     if (f.response.headersSent) f.response.destroy();
     else f.refuse(silence.isOver ? 504 : 502, 'unreachable', `The model provider could not be reached: ${why}`);
@@ -119,7 +146,11 @@ async function forward(options: ModelDoorOptions, f: Forwarding): Promise<void> 
 }
 
 /** What the provider said, or what we saw: an answer that was cut off is not free. */
-function spent(f: Forwarding, reader: UsageReader | undefined, isBilled: boolean): { input_tokens: number; output_tokens: number; cost_usd: number } {
+function spent(
+  f: Forwarding,
+  reader: UsageReader | undefined,
+  isBilled: boolean,
+): { input_tokens: number; output_tokens: number; cost_usd: number } {
   const counted = reader?.end() ?? {};
   const input_tokens = counted.input ?? (isBilled ? Math.ceil(f.body.bytes / bytesPerToken) : 0);
   const output_tokens = counted.output ?? (isBilled ? Math.ceil((reader?.bytes ?? 0) / bytesPerToken / 4) : 0);
@@ -135,12 +166,24 @@ interface Cost {
 }
 
 /** undefined when prices are configured and this model has none: what cannot be counted cannot be allowed. */
-function costOf(provider: ProviderConfig, shape: ProviderShape, path: string, body: Record<string, unknown>, bytes: number): Cost | undefined {
+function costOf(
+  provider: ProviderConfig,
+  shape: ProviderShape,
+  path: string,
+  body: Record<string, unknown>,
+  bytes: number,
+): Cost | undefined {
   if (!provider.prices) return { estimate: 0, priceIn: 0, priceOut: 0 };
-  const price = Object.hasOwn(provider.prices, shape.model(path, body)) ? provider.prices[shape.model(path, body)] : undefined;
+  const price = Object.hasOwn(provider.prices, shape.model(path, body))
+    ? provider.prices[shape.model(path, body)]
+    : undefined;
   if (!price) return undefined;
   const output = shape.maxOutput(body) ?? defaultMaxOutput;
-  return { estimate: ((bytes / bytesPerToken) * price.in + output * price.out) / 1e6, priceIn: price.in, priceOut: price.out };
+  return {
+    estimate: ((bytes / bytesPerToken) * price.in + output * price.out) / 1e6,
+    priceIn: price.in,
+    priceOut: price.out,
+  };
 }
 
 interface Body {

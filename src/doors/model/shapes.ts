@@ -27,19 +27,27 @@ export interface ProviderShape {
 
 export type ErrorKind = 'budget' | 'refused' | 'unreachable' | 'too_large';
 
-const number = (value: unknown): number | undefined => (typeof value === 'number' && Number.isFinite(value) && value >= 0 ? Math.floor(value) : undefined);
-const object = (value: unknown): Record<string, unknown> => (typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : {});
+const number = (value: unknown): number | undefined =>
+  typeof value === 'number' && Number.isFinite(value) && value >= 0 ? Math.floor(value) : undefined;
+const object = (value: unknown): Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : {};
 const text = (value: unknown): string => (typeof value === 'string' ? value : '');
-const defined = (counted: Counted): Counted => Object.fromEntries(Object.entries(counted).filter(([, value]) => value !== undefined));
+const defined = (counted: Counted): Counted =>
+  Object.fromEntries(Object.entries(counted).filter(([, value]) => value !== undefined));
 
 const openai: ProviderShape = {
   allows: (method, path) =>
-    method === 'POST' ? /^\/v1\/(chat\/completions|completions|responses|embeddings)$/.test(path) : method === 'GET' && /^\/v1\/models(\/[\w.:-]+)?$/.test(path),
+    method === 'POST'
+      ? /^\/v1\/(chat\/completions|completions|responses|embeddings)$/.test(path)
+      : method === 'GET' && /^\/v1\/models(\/[\w.:-]+)?$/.test(path),
   keyHeader: (key) => ({ authorization: `Bearer ${key}` }),
   model: (_, body) => text(body['model']),
-  maxOutput: (body) => number(body['max_completion_tokens']) ?? number(body['max_output_tokens']) ?? number(body['max_tokens']),
+  maxOutput: (body) =>
+    number(body['max_completion_tokens']) ?? number(body['max_output_tokens']) ?? number(body['max_tokens']),
   prepare: (body) =>
-    body['stream'] === true && Array.isArray(body['messages']) ? { ...body, stream_options: { ...object(body['stream_options']), include_usage: true } } : body,
+    body['stream'] === true && Array.isArray(body['messages'])
+      ? { ...body, stream_options: { ...object(body['stream_options']), include_usage: true } }
+      : body,
   count(message) {
     // The Responses API puts it into the response of its last event.
     const usage = object(message['usage'] ?? object(message['response'])['usage']);
@@ -49,26 +57,37 @@ const openai: ProviderShape = {
     });
   },
   error(status, kind, message) {
-    const type = kind === 'budget' ? 'insufficient_quota' : kind === 'unreachable' ? 'server_error' : 'invalid_request_error';
+    const type =
+      kind === 'budget' ? 'insufficient_quota' : kind === 'unreachable' ? 'server_error' : 'invalid_request_error';
     return { status: kind === 'budget' ? 429 : status, body: { error: { message, type, param: null, code: type } } };
   },
 };
 
 const anthropic: ProviderShape = {
   allows: (method, path) =>
-    method === 'POST' ? /^\/v1\/messages(\/count_tokens)?$/.test(path) : method === 'GET' && /^\/v1\/models(\/[\w.:-]+)?$/.test(path),
+    method === 'POST'
+      ? /^\/v1\/messages(\/count_tokens)?$/.test(path)
+      : method === 'GET' && /^\/v1\/models(\/[\w.:-]+)?$/.test(path),
   keyHeader: (key) => ({ 'x-api-key': key }),
   model: (_, body) => text(body['model']),
   maxOutput: (body) => number(body['max_tokens']),
   prepare: (body) => body,
   count(message) {
     const usage = object(message['usage'] ?? object(message['message'])['usage']);
-    const cached = (number(usage['cache_creation_input_tokens']) ?? 0) + (number(usage['cache_read_input_tokens']) ?? 0);
+    const cached =
+      (number(usage['cache_creation_input_tokens']) ?? 0) + (number(usage['cache_read_input_tokens']) ?? 0);
     const input = number(usage['input_tokens']);
     return defined({ input: input === undefined ? undefined : input + cached, output: number(usage['output_tokens']) });
   },
   error(status, kind, message) {
-    const type = kind === 'budget' ? 'billing_error' : kind === 'too_large' ? 'request_too_large' : kind === 'unreachable' ? 'api_error' : 'permission_error';
+    const type =
+      kind === 'budget'
+        ? 'billing_error'
+        : kind === 'too_large'
+          ? 'request_too_large'
+          : kind === 'unreachable'
+            ? 'api_error'
+            : 'permission_error';
     return { status: kind === 'budget' ? 402 : status, body: { type: 'error', error: { type, message } } };
   },
 };
@@ -86,10 +105,14 @@ const gemini: ProviderShape = {
     const usage = object(message['usageMetadata']);
     const thoughts = number(usage['thoughtsTokenCount']) ?? 0;
     const output = number(usage['candidatesTokenCount']);
-    return defined({ input: number(usage['promptTokenCount']), output: output === undefined ? undefined : output + thoughts });
+    return defined({
+      input: number(usage['promptTokenCount']),
+      output: output === undefined ? undefined : output + thoughts,
+    });
   },
   error(status, kind, message) {
-    const name = kind === 'budget' ? 'RESOURCE_EXHAUSTED' : kind === 'unreachable' ? 'UNAVAILABLE' : 'PERMISSION_DENIED';
+    const name =
+      kind === 'budget' ? 'RESOURCE_EXHAUSTED' : kind === 'unreachable' ? 'UNAVAILABLE' : 'PERMISSION_DENIED';
     const code = kind === 'budget' ? 429 : status;
     return { status: code, body: { error: { code, message, status: name } } };
   },

@@ -52,7 +52,8 @@ export class UsageReader {
     try {
       const value: unknown = JSON.parse(json);
       for (const each of Array.isArray(value) ? value : [value])
-        if (typeof each === 'object' && each !== null) this.#counted = { ...this.#counted, ...this.#shape.count(each as Record<string, unknown>) };
+        if (typeof each === 'object' && each !== null)
+          this.#counted = { ...this.#counted, ...this.#shape.count(each as Record<string, unknown>) };
     } catch {
       // No JSON: nothing to count here.
     }

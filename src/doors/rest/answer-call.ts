@@ -4,7 +4,10 @@ import { Type } from 'typebox';
 import type { Gate, ToolRef } from '../../gate/index.ts';
 import { asFailure, check, fail, isObject, type Actor, type Failure, type Outcome } from '../../schema/index.ts';
 
-export const CallBody = Type.Object({ args: Type.Object({}, { additionalProperties: true }) }, { additionalProperties: false });
+export const CallBody = Type.Object(
+  { args: Type.Object({}, { additionalProperties: true }) },
+  { additionalProperties: false },
+);
 const CallError = Type.Object({ code: Type.String(), message: Type.String(), retryable: Type.Boolean() });
 export const CallAnswer = Type.Union([
   Type.Object({ ok: Type.Literal(true), value: Type.Unknown() }),
@@ -46,7 +49,10 @@ async function streamCall(
     reply.raw.write(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`);
   };
   try {
-    const outcome = await gate.call(actor, ref, args, { ...options, onProgress: (progress) => send('progress', progress) });
+    const outcome = await gate.call(actor, ref, args, {
+      ...options,
+      onProgress: (progress) => send('progress', progress),
+    });
     send('result', answerOf(outcome));
   } catch (error) {
     if (!reply.raw.headersSent) throw error;
@@ -59,7 +65,9 @@ async function streamCall(
 
 /** The answer as JSON; what the gate wrote down to measure it is not written again. */
 export function callText(outcome: Outcome): string {
-  return outcome.ok && outcome.json !== undefined ? `{"ok":true,"value":${outcome.json}}` : JSON.stringify(answerOf(outcome));
+  return outcome.ok && outcome.json !== undefined
+    ? `{"ok":true,"value":${outcome.json}}`
+    : JSON.stringify(answerOf(outcome));
 }
 
 /** Aborts when whoever asked hangs up before the answer is sent. */

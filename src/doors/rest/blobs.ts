@@ -37,7 +37,8 @@ export function blobRoutes(app: FastifyInstance, authenticate: Authenticate, blo
           demandLevel(actor, 'write', 'A blob');
           const { id } = request.params as { id: string };
           const blob = await blobs.get(id);
-          if (!blob || (blob.owner !== actor.principal && !reaches(actor.level, 'admin'))) throw fail('blob.not_found', { ref: id });
+          if (!blob || (blob.owner !== actor.principal && !reaches(actor.level, 'admin')))
+            throw fail('blob.not_found', { ref: id });
           return reply
             .header('Content-Type', blob.mime ?? 'application/octet-stream')
             .header('Content-Length', blob.size)

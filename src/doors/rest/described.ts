@@ -22,7 +22,10 @@ export function described(schema: FastifySchema | undefined, url: string): { sch
     schema: {
       ...schema,
       ...(names.length > 0 && { params: paramsSchema(names) }),
-      response: { ...((schema.response as object | undefined) ?? { 200: { description: 'Done' } }), default: ErrorAnswer },
+      response: {
+        ...((schema.response as object | undefined) ?? { 200: { description: 'Done' } }),
+        default: ErrorAnswer,
+      },
     },
     url: url.replace('*', ':path'),
   };

@@ -28,7 +28,10 @@ export function eventStreamRoutes(app: FastifyInstance, deps: EventStreamDeps): 
   resource(app, deps.authenticate, '/sessions/:id/events', {
     GET: {
       summary: 'Follow the events of a session (text/event-stream), or read some of them (application/json)',
-      query: Type.Object({ after: Type.Optional(Type.Integer({ minimum: -1 })), max_events: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000 })) }),
+      query: Type.Object({
+        after: Type.Optional(Type.Integer({ minimum: -1 })),
+        max_events: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000 })),
+      }),
       handle: async (request, reply, actor) => {
         const { id } = request.params as { id: string };
         const after = cursorOf(request);
@@ -48,12 +51,23 @@ export function eventStreamRoutes(app: FastifyInstance, deps: EventStreamDeps): 
 }
 
 async function stream(
-  deps: EventStreamDeps, request: FastifyRequest, reply: FastifyReply, actor: Actor, sessionId: string, after: number | undefined, stop: AbortController,
+  deps: EventStreamDeps,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  actor: Actor,
+  sessionId: string,
+  after: number | undefined,
+  stop: AbortController,
 ): Promise<void> {
   const pingMs = deps.pingMs ?? defaultPingMs;
   const { raw } = reply;
   reply.hijack();
-  raw.writeHead(200, { ...(reply.getHeaders() as Record<string, string>), 'Content-Type': 'text/event-stream', 'Cache-Control': 'no-store', 'X-Accel-Buffering': 'no' });
+  raw.writeHead(200, {
+    ...(reply.getHeaders() as Record<string, string>),
+    'Content-Type': 'text/event-stream',
+    'Cache-Control': 'no-store',
+    'X-Accel-Buffering': 'no',
+  });
   raw.flushHeaders();
   raw.on('error', () => stop.abort());
   raw.once('close', () => stop.abort());
@@ -71,7 +85,10 @@ async function stream(
   const expiry = setInterval(() => void deps.authenticate(request).catch(() => stop.abort()), 1000);
   const unlisten = deps.tokens.onRevoke(() => void deps.authenticate(request).catch(() => stop.abort()));
   try {
-    for await (const item of deps.log.follow(sessionId, { ...(after !== undefined && { after }), signal: stop.signal })) {
+    for await (const item of deps.log.follow(sessionId, {
+      ...(after !== undefined && { after }),
+      signal: stop.signal,
+    })) {
       const isFree = raw.write(framesOf(item, sessionId, pingMs));
       if (item.kind === 'hello' && item.isResumed) await announceAsks(deps, raw, sessionId, after!);
       if (!isFree) await drained(raw, stop.signal);
@@ -99,7 +116,12 @@ function framesOf(item: Followed, sessionId: string, pingMs: number): Buffer | s
 }
 
 /** Open questions that lie before the cursor: whoever resumes may have missed that they still wait. */
-async function announceAsks({ asks, log }: EventStreamDeps, raw: FastifyReply['raw'], sessionId: string, after: number): Promise<void> {
+async function announceAsks(
+  { asks, log }: EventStreamDeps,
+  raw: FastifyReply['raw'],
+  sessionId: string,
+  after: number,
+): Promise<void> {
   for (const ask of await asks.open(sessionId)) {
     if (ask.eventIndex > after) continue;
     const [event] = await log.readStored(sessionId, ask.eventIndex - 1, 1);
@@ -127,7 +149,11 @@ function drained(raw: FastifyReply['raw'], signal: AbortSignal): Promise<void> {
 function cursorOf(request: FastifyRequest): number | undefined {
   const after = textParam(request.query, 'after');
   if (after !== undefined && !index.test(after))
-    throw fail('request.invalid', { reason: `after must be an index from -1 on (${after.slice(0, 50)})` }, { details: [{ path: '/after', message: 'must be an index from -1 on' }] });
+    throw fail(
+      'request.invalid',
+      { reason: `after must be an index from -1 on (${after.slice(0, 50)})` },
+      { details: [{ path: '/after', message: 'must be an index from -1 on' }] },
+    );
   const header = request.headers['last-event-id'];
   const cursor = header === undefined || header === '' ? after : String(header);
   if (cursor === undefined) return undefined;
@@ -138,7 +164,8 @@ const index = /^(-1|\d+)$/;
 
 function maxEvents(request: FastifyRequest): number {
   const value = textParam(request.query, 'max_events') ?? '100';
-  if (!/^\d{1,9}$/.test(value) || Number(value) < 1) throw fail('request.invalid', { reason: 'max_events must be a number from 1 to 1000' });
+  if (!/^\d{1,9}$/.test(value) || Number(value) < 1)
+    throw fail('request.invalid', { reason: 'max_events must be a number from 1 to 1000' });
   return Math.min(Number(value), 1000);
 }
 

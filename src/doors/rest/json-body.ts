@@ -19,7 +19,9 @@ function encodingFault({ headers }: FastifyRequest): Failure | undefined {
   if (!/^(?:utf-?8|us-ascii)$/i.test(charset)) return fail('media_type.unsupported', { type });
   const encoding = headers['content-encoding'] ?? 'identity';
   if (encoding.toLowerCase() === 'identity') return undefined;
-  return fail('media_type.unsupported', { type: `application/json with the content encoding ${encoding.slice(0, 50)}` });
+  return fail('media_type.unsupported', {
+    type: `application/json with the content encoding ${encoding.slice(0, 50)}`,
+  });
 }
 
 /** What the bytes say, or the Failure that says why they say nothing. */

@@ -13,7 +13,12 @@ export interface PlainDeps extends ErrorSink {
 export type PlainHandler = (actor: Actor, body: unknown, requestId: string) => Promise<string>;
 
 /** Serves what the router has not seen, and answers it as the router would. Who is not known goes to the router. */
-export async function answerPlain(post: PlainPost, status: number, deps: PlainDeps, handle: PlainHandler): Promise<void> {
+export async function answerPlain(
+  post: PlainPost,
+  status: number,
+  deps: PlainDeps,
+  handle: PlainHandler,
+): Promise<void> {
   const { request, response } = post;
   let actor: Actor;
   try {
@@ -37,7 +42,13 @@ function send(response: ServerResponse, status: number, text: string, headers: r
   atEndOfTurn(() => {
     if (response.destroyed) return;
     const length = String(Buffer.byteLength(text));
-    response.writeHead(status, [...headers, 'content-type', 'application/json; charset=utf-8', 'content-length', length]);
+    response.writeHead(status, [
+      ...headers,
+      'content-type',
+      'application/json; charset=utf-8',
+      'content-length',
+      length,
+    ]);
     response.end(text);
   });
 }

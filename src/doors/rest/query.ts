@@ -8,7 +8,10 @@ export const maxPageSize = 256;
 export function listParam(query: unknown, name: string): string[] {
   const value = (query as Query)[name];
   const all = value === undefined ? [] : Array.isArray(value) ? value : [value];
-  return all.flatMap((each) => each.split(',')).map((each) => each.trim()).filter((each) => each !== '');
+  return all
+    .flatMap((each) => each.split(','))
+    .map((each) => each.trim())
+    .filter((each) => each !== '');
 }
 
 /** The last of repeated values. */

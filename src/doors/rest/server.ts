@@ -40,7 +40,8 @@ export async function httpServer(options: ServerOptions): Promise<FastifyInstanc
     const { method } = request;
     const path = pathOf(request.url);
     const known = verbsOf(request.url.split('?')[0]!);
-    if (known.length === 0 || known.includes(method)) return sendError(fail('route.not_found', { method, path }), request, reply, options);
+    if (known.length === 0 || known.includes(method))
+      return sendError(fail('route.not_found', { method, path }), request, reply, options);
     void reply.header('Allow', known.join(', '));
     return sendError(fail('method.not_allowed', { method, path, known: known.join(', ') }), request, reply, options);
   };
@@ -74,12 +75,7 @@ export async function httpServer(options: ServerOptions): Promise<FastifyInstanc
 }
 
 /** Answers any error in the one shape that all of REST has. */
-export function sendError(
-  error: unknown,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  sink: ErrorSink,
-): FastifyReply {
+export function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply, sink: ErrorSink): FastifyReply {
   const failure = error instanceof Failure ? error : fromFastify(error as FastifyError, request);
   const { status, headers, body } = errorAnswer(failure, request.id, request.url, sink);
   const answer = (): FastifyReply => reply.code(status).headers(headers).type('application/json').send(body);

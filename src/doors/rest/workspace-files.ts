@@ -23,14 +23,18 @@ export function workspaceFileRoutes(app: FastifyInstance, authenticate: Authenti
       resource(scope, authenticate, url, {
         GET: {
           summary: 'Read a file, list a folder, or fetch a folder as one archive',
-          answers: { 200: Type.Unknown({ description: 'The bytes of a file or an archive, or {path, entries} of a folder' }) },
+          answers: {
+            200: Type.Unknown({ description: 'The bytes of a file or an archive, or {path, entries} of a folder' }),
+          },
           query: Type.Object({ archive: Type.Optional(Type.Union([Type.Literal('tar'), Type.Literal('tgz')])) }),
           handle: async (request, reply, actor) => {
             demandLevel(actor, 'write', what);
             const root = projects.folderOf(await projects.workspace(actor, idOf(request)));
             const kind = textParam(request.query, 'archive');
-            if (kind !== undefined && kind !== 'tar' && kind !== 'tgz') throw fail('request.invalid', { reason: `archive must be tar or tgz (${kind.slice(0, 20)})` });
-            if (kind !== undefined) return sendArchive(reply, Readable.from(await archive(root, pathIn(request), maxArchiveBytes)), kind);
+            if (kind !== undefined && kind !== 'tar' && kind !== 'tgz')
+              throw fail('request.invalid', { reason: `archive must be tar or tgz (${kind.slice(0, 20)})` });
+            if (kind !== undefined)
+              return sendArchive(reply, Readable.from(await archive(root, pathIn(request), maxArchiveBytes)), kind);
             const found = await readPlace(root, pathIn(request));
             if (found.type === 'folder') return { path: pathIn(request), entries: found.entries };
             return reply
@@ -66,7 +70,11 @@ export function workspaceFileRoutes(app: FastifyInstance, authenticate: Authenti
 }
 
 const CloneBody = Type.Object(
-  { url: Type.String({ minLength: 1, maxLength: 2048 }), ref: Type.Optional(Type.String({ minLength: 1, maxLength: 256 })), path: Type.Optional(Type.String({ maxLength: 1024 })) },
+  {
+    url: Type.String({ minLength: 1, maxLength: 2048 }),
+    ref: Type.Optional(Type.String({ minLength: 1, maxLength: 256 })),
+    path: Type.Optional(Type.String({ maxLength: 1024 })),
+  },
   { additionalProperties: false },
 );
 
@@ -74,13 +82,23 @@ const CloneBody = Type.Object(
 export function workspaceDiffRoutes(app: FastifyInstance, authenticate: Authenticate, projects: Projects): void {
   resource(app, authenticate, '/workspaces/:id/clone', {
     POST: {
-      summary: 'Put the newest commit of a git repository into a new folder, as far as the egress of the project allows',
+      summary:
+        'Put the newest commit of a git repository into a new folder, as far as the egress of the project allows',
       body: CloneBody,
       handle: async (request, reply, actor) => {
         demandLevel(actor, 'write', what);
         await projects.workspace(actor, idOf(request));
-        const { url, ref, path = repositoryName((request.body as { url?: unknown })?.url) } = check(CloneBody, request.body);
-        return reply.code(201).send({ path, ...(await projects.clone(actor, idOf(request), { url, path, ...(ref !== undefined && { ref }) })) });
+        const {
+          url,
+          ref,
+          path = repositoryName((request.body as { url?: unknown })?.url),
+        } = check(CloneBody, request.body);
+        return reply
+          .code(201)
+          .send({
+            path,
+            ...(await projects.clone(actor, idOf(request), { url, path, ...(ref !== undefined && { ref }) })),
+          });
       },
     },
   });
@@ -107,7 +125,10 @@ const pathIn = (request: FastifyRequest): string => (request.params as { '*'?: s
 function sendArchive(reply: FastifyReply, tar: Readable, kind: 'tar' | 'tgz'): FastifyReply {
   const out = new PassThrough();
   void (kind === 'tgz' ? pipeline(tar, createGzip(), out) : pipeline(tar, out)).catch(() => out.destroy());
-  return reply.header('Content-Type', kind === 'tar' ? 'application/x-tar' : 'application/gzip').header('Content-Disposition', `attachment; filename="workspace.${kind}"`).send(out);
+  return reply
+    .header('Content-Type', kind === 'tar' ? 'application/x-tar' : 'application/gzip')
+    .header('Content-Disposition', `attachment; filename="workspace.${kind}"`)
+    .send(out);
 }
 
 const repositoryName = (url: unknown): string => /([^/]+?)(\.git)?\/*$/.exec(String(url))?.[1] ?? 'repository';

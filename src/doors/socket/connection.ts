@@ -1,5 +1,13 @@
 import type { Socket } from 'node:net';
-import { asFailure, isLastingId, isObject, isTooDeep, relayLineBytes, type RpcError, type RpcId } from '../../schema/index.ts';
+import {
+  asFailure,
+  isLastingId,
+  isObject,
+  isTooDeep,
+  relayLineBytes,
+  type RpcError,
+  type RpcId,
+} from '../../schema/index.ts';
 import { LineReader } from './line-reader.ts';
 import type { OpenCalls, RpcAnswer } from './open-calls.ts';
 
@@ -54,14 +62,21 @@ export function serveConnection(socket: Socket, calls: OpenCalls, run: RunMethod
     if (message['method'] === 'cancel') return cancel(message['params']);
     const id = idOf(message);
     if (id === undefined && message['id'] !== undefined) return refuse(null, -32600, 'an id is a string or a number');
-    if (id !== undefined && id !== null && inFlight.has(id)) return refuse(id, -32600, 'a request with this id is still open');
+    if (id !== undefined && id !== null && inFlight.has(id))
+      return refuse(id, -32600, 'a request with this id is still open');
     if (inFlight.size >= maxInFlight) return refuse(id ?? null, -32000, `more than ${maxInFlight} requests are open`);
     const params = message['params'] ?? {};
-    if (!isObject(params) || isTooDeep(params)) return refuse(id ?? null, -32602, 'params must be an object that is not nested too deeply');
+    if (!isObject(params) || isTooDeep(params))
+      return refuse(id ?? null, -32602, 'params must be an object that is not nested too deeply');
     void answer(id ?? null, message['method'], params, message['again'] === true);
   };
 
-  const answer = async (id: RpcId, method: string, params: Record<string, unknown>, isAgain: boolean): Promise<void> => {
+  const answer = async (
+    id: RpcId,
+    method: string,
+    params: Record<string, unknown>,
+    isAgain: boolean,
+  ): Promise<void> => {
     const key = isLastingId(id) ? id : undefined;
     const stop = new AbortController();
     if (id !== null) inFlight.set(id, key === undefined ? stop : undefined);
@@ -87,7 +102,9 @@ export function serveConnection(socket: Socket, calls: OpenCalls, run: RunMethod
     else inFlight.get(id)?.abort();
   };
 
-  const lines = new LineReader(relayLineBytes, take, () => refuse(null, -32700, `a line may have ${relayLineBytes} bytes at most`));
+  const lines = new LineReader(relayLineBytes, take, () =>
+    refuse(null, -32700, `a line may have ${relayLineBytes} bytes at most`),
+  );
   socket.on('data', (chunk: Buffer) => lines.push(chunk));
   socket.on('error', () => {});
   socket.on('close', () => {
@@ -108,7 +125,11 @@ async function settle(work: Promise<unknown>): Promise<RpcAnswer> {
 function rpcError(error: unknown): RpcError {
   if (error instanceof RpcFailure) return error.rpc;
   const { rpc, message, code } = asFailure(error);
-  return { code: rpc, message: code === 'server.internal' ? 'Something went wrong inside the server.' : message, data: { code } };
+  return {
+    code: rpc,
+    message: code === 'server.internal' ? 'Something went wrong inside the server.' : message,
+    data: { code },
+  };
 }
 
 /** Undefined when there is none, or when it is of a type that no id may have. */

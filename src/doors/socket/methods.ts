@@ -25,7 +25,11 @@ export interface MethodDeps {
   /** Throws session.not_found when the session is over. */
   session: () => Promise<RelaySession>;
   /** The caller's tool as the gate takes it; undefined when it is not declared. */
-  callerTool: (sessionId: string, tool: string, key: string | undefined) => Promise<{ tool: ToolView; source: Source } | undefined>;
+  callerTool: (
+    sessionId: string,
+    tool: string,
+    key: string | undefined,
+  ) => Promise<{ tool: ToolView; source: Source } | undefined>;
 }
 
 /** Every method of the socket. Who asks is the socket it came through, whatever the payload says. */
@@ -60,14 +64,24 @@ export function relayMethods({ gate, authenticate, session, callerTool }: Method
   /** The gate refuses what is above the key's level before it looks at anything else, and writes down who asked. */
   const recordRefusal = async (actor: Actor, name: string, args: unknown): Promise<void> => {
     const known = await gate.resolve(actor, name).catch(() => undefined);
-    if (known && gate.isOwn(known) && !reaches(actor.level, known.level)) await gate.call(actor, name, args).catch(() => {});
+    if (known && gate.isOwn(known) && !reaches(actor.level, known.level))
+      await gate.call(actor, name, args).catch(() => {});
   };
 
-  const callCaller = async (params: Record<string, unknown>, here: RelaySession, options: CallTexts): Promise<unknown> => {
+  const callCaller = async (
+    params: Record<string, unknown>,
+    here: RelaySession,
+    options: CallTexts,
+  ): Promise<unknown> => {
     const name = params['tool'];
     if (typeof name !== 'string') throw new RpcFailure(-32602, 'tool is missing');
     const declared = await callerTool(here.actor.sessionId, name, options.key);
-    if (!declared) throw new RpcFailure(-32602, `${name.slice(0, 100)} is not declared by the caller of this session`, 'tool.not_found');
+    if (!declared)
+      throw new RpcFailure(
+        -32602,
+        `${name.slice(0, 100)} is not declared by the caller of this session`,
+        'tool.not_found',
+      );
     const outcome = await gate.callDeclared(here.actor, declared.tool, declared.source, params['arguments'] ?? {}, {
       signal: options.signal,
     });
@@ -75,7 +89,12 @@ export function relayMethods({ gate, authenticate, session, callerTool }: Method
   };
 
   /** Sessions below this one, through the same tools as everyone's, as an actor that reaches nothing else. */
-  const callChildren = async (name: string, args: Record<string, unknown>, here: RelaySession, signal: AbortSignal): Promise<unknown> =>
+  const callChildren = async (
+    name: string,
+    args: Record<string, unknown>,
+    here: RelaySession,
+    signal: AbortSignal,
+  ): Promise<unknown> =>
     valueOf(await gate.call({ ...here.actor, level: 'write', bundles: ['session'] }, name, args, { signal }));
 
   return async (method, params, options) => {
@@ -83,7 +102,13 @@ export function relayMethods({ gate, authenticate, session, callerTool }: Method
     switch (method) {
       case 'oubliette_tools': {
         const tools = await ownTools(await actorOf(params, here));
-        return { tools: tools.map(({ name, description, argSchema }) => ({ name, description: description ?? '', inputSchema: argSchema })) };
+        return {
+          tools: tools.map(({ name, description, argSchema }) => ({
+            name,
+            description: description ?? '',
+            inputSchema: argSchema,
+          })),
+        };
       }
       case 'oubliette_call_tool':
         return callOwn(params, here, options);
@@ -95,7 +120,10 @@ export function relayMethods({ gate, authenticate, session, callerTool }: Method
           params['session_id'] === undefined ? 'session_spawn' : 'session_message',
           {
             ...pick(params, ['message', 'session_id', 'agent', 'model']),
-            ...(params['session_id'] === undefined && { project_id: here.actor.projectId, workspace_id: here.workspaceId }),
+            ...(params['session_id'] === undefined && {
+              project_id: here.actor.projectId,
+              workspace_id: here.workspaceId,
+            }),
             ...(options.key !== undefined && { idempotency_key: options.key }),
           },
           here,
@@ -156,4 +184,3 @@ function valueOf(outcome: Outcome): unknown {
 function pick(params: Record<string, unknown>, names: string[]): Record<string, unknown> {
   return Object.fromEntries(names.filter((name) => params[name] !== undefined).map((name) => [name, params[name]]));
 }
-

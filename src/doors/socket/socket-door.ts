@@ -6,7 +6,6 @@ import { RpcFailure, serveConnection, type Connection } from './connection.ts';
 import { relayMethods, type MethodDeps, type RelaySession } from './methods.ts';
 import { OpenCalls } from './open-calls.ts';
 
-
 export interface SocketDoorDeps extends Omit<MethodDeps, 'session'> {
   /** Who speaks as this session; throws session.not_found when it is over. */
   session: (sessionId: string) => Promise<RelaySession>;
@@ -76,7 +75,9 @@ async function listen(deps: SocketDoorDeps, identity: Identity): Promise<{ close
   const path = join(identity.folder, relaySocketName);
   await unlink(path).catch(() => {});
   await new Promise<void>((resolve, reject) => {
-    server.once('error', (error) => reject(fail('sandbox.failed', { reason: `cannot listen on ${path}` }, { cause: error })));
+    server.once('error', (error) =>
+      reject(fail('sandbox.failed', { reason: `cannot listen on ${path}` }, { cause: error })),
+    );
     // Sandboxes run as another user; the folders above keep everybody else on the host out.
     server.listen({ path, readableAll: true, writableAll: true }, resolve);
   });
@@ -84,7 +85,12 @@ async function listen(deps: SocketDoorDeps, identity: Identity): Promise<{ close
     async close() {
       stopListening();
       const id = identity.sessionId();
-      const isOver = id !== undefined && (await deps.session(id).then(() => false, () => true));
+      const isOver =
+        id !== undefined &&
+        (await deps.session(id).then(
+          () => false,
+          () => true,
+        ));
       for (const connection of connections.values()) {
         // A server that only restarts says nothing: its clients wait for it.
         if (isOver) {

@@ -78,7 +78,11 @@ function run(request: ExecRequest, peer: Peer, running: Map<string, () => void>)
 }
 
 /** A command that cannot be started ends like in a shell: that is its own fault, not the sandbox's. */
-function notStarted(code: string | undefined, program: string, workdir: string): { exitCode: number; reason: string } | undefined {
+function notStarted(
+  code: string | undefined,
+  program: string,
+  workdir: string,
+): { exitCode: number; reason: string } | undefined {
   if (code === 'ENOENT' && !existsSync(workdir)) return { exitCode: 126, reason: `${workdir}: no such folder` };
   if (code === 'ENOENT') return { exitCode: 127, reason: `${program}: not found` };
   if (code === 'EACCES') return { exitCode: 126, reason: `${program}: permission denied` };

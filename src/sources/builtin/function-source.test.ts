@@ -43,7 +43,8 @@ describe('function source', () => {
     for (const args of [{}, { text: { length: 1e9 } }])
       await assert.rejects(
         source.run(tool('demo.foo'), args, call),
-        (error: Failure) => error.code === 'tool.failed' && /demo\.foo cannot work with .*\/args\/text/.test(error.message),
+        (error: Failure) =>
+          error.code === 'tool.failed' && /demo\.foo cannot work with .*\/args\/text/.test(error.message),
       );
   });
 

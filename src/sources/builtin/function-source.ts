@@ -33,14 +33,21 @@ export function functionSource(registry: FunctionFinder): Source {
 }
 
 /** The arguments as the function itself declares them: a stored tool has a schema of its own, which may let pass anything. */
-function suited({ argSchema }: RegisteredFunction, func: string, args: Record<string, unknown>): Record<string, unknown> {
+function suited(
+  { argSchema }: RegisteredFunction,
+  func: string,
+  args: Record<string, unknown>,
+): Record<string, unknown> {
   if (!isObject(argSchema)) return args;
-  const known = argSchema['additionalProperties'] === false && isObject(argSchema['properties']) ? argSchema['properties'] : args;
+  const known =
+    argSchema['additionalProperties'] === false && isObject(argSchema['properties']) ? argSchema['properties'] : args;
   const given = Object.fromEntries(Object.entries(args).filter(([name]) => Object.hasOwn(known, name)));
   const checked = compileSchema(argSchema, { defaults: true }).check(given, '/args');
   if (checked.ok) return checked.value as Record<string, unknown>;
   const [first] = checked.errors;
-  throw fail('tool.failed', { reason: `The function ${func} cannot work with these arguments: ${first!.path} ${first!.message}` });
+  throw fail('tool.failed', {
+    reason: `The function ${func} cannot work with these arguments: ${first!.path} ${first!.message}`,
+  });
 }
 
 const funcOf = (tool: Tool): string => (tool.functionImpl ?? tool.goImpl)?.func ?? '';

@@ -94,7 +94,9 @@ export function dialler(options: { settings: () => Pick<Settings, 'allowedHosts'
       const { rules, agent } = routeFor(policy);
       checkUrl(hop.url, rules);
       policy?.onHop?.(hop.url);
-      const answer = await (await agent()).request({
+      const answer = await (
+        await agent()
+      ).request({
         origin: hop.url.origin,
         path: hop.url.pathname + hop.url.search,
         method: hop.method as 'GET',

@@ -15,7 +15,8 @@ export function forQuery(value: unknown): string {
 /** A value inside a header; a list becomes `a, b`. Line breaks and what a header cannot carry are refused. */
 export function forHeader(value: unknown): string {
   const text = Array.isArray(value) ? value.map(asText).join(', ') : asText(value);
-  if (/[\r\n\0]/.test(text)) throw new TemplateProblem('a value for a header holds a line break or a NUL, which is refused');
+  if (/[\r\n\0]/.test(text))
+    throw new TemplateProblem('a value for a header holds a line break or a NUL, which is refused');
   if (/[^\t\x20-\x7e\x80-\xff]/.test(text))
     throw new TemplateProblem('a value for a header holds a character that headers cannot carry');
   return text;

@@ -135,7 +135,9 @@ function parseJson(text: string, contentType: string): unknown {
   try {
     return JSON.parse(text) as unknown;
   } catch (error) {
-    throw fail('tool.failed', { reason: `The page is no JSON (${contentType || 'no content type'}): ${jsonFault(error)}` });
+    throw fail('tool.failed', {
+      reason: `The page is no JSON (${contentType || 'no content type'}): ${jsonFault(error)}`,
+    });
   }
 }
 

@@ -66,9 +66,7 @@ export async function packs(
   for (const { pack } of found) {
     const source = pack.bundle.kind === 'server' ? 'proxy' : 'local';
     const instructions = instructionsFor(pack.name, pack.bundle.slug, settings());
-    const lines = (await listedTools(directory, actor, pack)).map(
-      ({ name, view }) => bulleted(name, view.description),
-    );
+    const lines = (await listedTools(directory, actor, pack)).map(({ name, view }) => bulleted(name, view.description));
     texts.push(
       [
         `# ${pack.name}`,

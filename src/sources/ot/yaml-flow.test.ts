@@ -93,7 +93,10 @@ test('strings that a YAML 1.1 reader takes for something else are quoted', () =>
 });
 
 test('characters that strict readers refuse are written as escapes', () => {
-  assert.equal(yamlFlow({ a: 'x\x7f', b: '\u0085\u2028', '\ufeff': 1 }), '{a: "x\\u007f", b: "\\u0085\\u2028", "\\ufeff": 1}');
+  assert.equal(
+    yamlFlow({ a: 'x\x7f', b: '\u0085\u2028', '\ufeff': 1 }),
+    '{a: "x\\u007f", b: "\\u0085\\u2028", "\\ufeff": 1}',
+  );
   assert.equal(yamlFlow('\x9f'), '"\\u009f"');
 });
 

@@ -133,7 +133,8 @@ function take(notes: ProgramNotes, pack: string, view: ToolView, outcome: Outcom
 }
 
 function answerOf(outcome: Outcome): Answer {
-  if (outcome.ok) return outcome.json === undefined ? { value: outcome.value } : { value: outcome.value, json: outcome.json };
+  if (outcome.ok)
+    return outcome.json === undefined ? { value: outcome.value } : { value: outcome.value, json: outcome.json };
   const { code, message } = outcome.error;
   // A tool may name the exception that a program should see.
   const named = /^(ValueError|TypeError|KeyError|LookupError|PermissionError|TimeoutError): ([\s\S]*)$/.exec(message);

@@ -94,7 +94,10 @@ export function addProjects(setting: Setting): void {
     summary: 'build an image for projects from a folder with a Dockerfile',
     examples: ['oubliette project image ./agents my-agents:1', 'oubliette project create coding --image my-agents:1'],
     async run(cli, [folder, image]: [string, string]) {
-      const answer = await cli.call<{ image: string; duration_ms: number }>('image_build', { folder: resolve(folder), image });
+      const answer = await cli.call<{ image: string; duration_ms: number }>('image_build', {
+        folder: resolve(folder),
+        image,
+      });
       cli.print(answer, () => `Built ${answer.image} in ${(answer.duration_ms / 1000).toFixed(1)} s.`);
     },
   });

@@ -84,7 +84,9 @@ function cannotListen(error: NodeJS.ErrnoException, host: string, port: number):
   const say = (message: string): CommandFailure => new CommandFailure('server.cannot_listen', message);
   switch (error.code) {
     case 'EADDRINUSE':
-      return say(`${at} is in use, perhaps by a server that runs already (see: oubliette doctor). Take another port: --port 0 or OUBLIETTE_PORT`);
+      return say(
+        `${at} is in use, perhaps by a server that runs already (see: oubliette doctor). Take another port: --port 0 or OUBLIETTE_PORT`,
+      );
     case 'EACCES':
       return say(`${at} may not be used by this user. Take a port from 1024 on: --port or OUBLIETTE_PORT`);
     case 'EADDRNOTAVAIL':
