@@ -83,6 +83,7 @@ test('a token that has run out is renewed, and an API that refuses even a new on
   await new Promise((done) => setTimeout(done, 5));
   await bench.run(request());
   assert.equal(issuer.seen.length, 2);
+  await new Promise((done) => setTimeout(done, 5));
   issuer.answer = (seen, response) => {
     grant(seen, response);
     valid = 'never this one';
