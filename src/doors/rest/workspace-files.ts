@@ -93,12 +93,10 @@ export function workspaceDiffRoutes(app: FastifyInstance, authenticate: Authenti
           ref,
           path = repositoryName((request.body as { url?: unknown })?.url),
         } = check(CloneBody, request.body);
-        return reply
-          .code(201)
-          .send({
-            path,
-            ...(await projects.clone(actor, idOf(request), { url, path, ...(ref !== undefined && { ref }) })),
-          });
+        return reply.code(201).send({
+          path,
+          ...(await projects.clone(actor, idOf(request), { url, path, ...(ref !== undefined && { ref }) })),
+        });
       },
     },
   });
