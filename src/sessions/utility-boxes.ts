@@ -54,8 +54,9 @@ export function utilityBoxes(ports: SessionPorts): UtilityBoxes {
     const key = keyOf(project.id, workspaceId);
     const known = boxes.get(key);
     if (known) return known;
-    const entry: Entry = { projectId: project.id, box: Promise.resolve() as never };
-    entry.box = open(entry);
+    const opening = Promise.withResolvers<LiveBox>();
+    const entry: Entry = { projectId: project.id, box: opening.promise };
+    opening.resolve(open(entry));
     boxes.set(key, entry);
     const forget = (): void => void (boxes.get(key) === entry && boxes.delete(key));
     entry.box.then(

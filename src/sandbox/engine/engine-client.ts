@@ -24,7 +24,7 @@ export interface EngineRequest {
 export interface EngineAnswer {
   status: number;
   bytes: Buffer;
-  json(): any;
+  json(): unknown;
 }
 
 /** A Docker-compatible engine on a unix socket, spoken to in the newest version that both sides know. */

@@ -17,6 +17,19 @@ import { podmanProfile } from './seccomp-profile.ts';
 const defaultDiskMb = 10 * 1024;
 const buildTimeoutMs = 30 * 60_000;
 
+/** What we read of an engine's description of a container. */
+interface Container {
+  Config?: { Labels?: Record<string, string> };
+  State?: {
+    Running?: boolean;
+    Status?: string;
+    OOMKilled?: boolean;
+    Error?: string;
+    StartedAt?: string;
+    ExitCode?: number;
+  };
+}
+
 export interface EngineOptions {
   name: 'docker' | 'podman';
   /** Instead of DOCKER_HOST, CONTAINER_HOST and the usual places. */
@@ -104,11 +117,11 @@ export function engineDriver(options: EngineOptions): SandboxDriver {
     return baseName((await basePlan()).id);
   };
 
-  const inspect = async (id: string): Promise<any> => {
+  const inspect = async (id: string): Promise<Container | undefined> => {
     const answer = await ask(`${containerOf(id)}/json`, { allow: [404] });
-    return answer.status === 404 ? undefined : answer.json();
+    return answer.status === 404 ? undefined : (answer.json() as Container);
   };
-  const describe = (container: any): Sandbox & { facts?: ContainerFacts } => {
+  const describe = (container: Container): Sandbox & { facts?: ContainerFacts } => {
     const { id, labels, facts } = readLabels(container.Config?.Labels ?? {});
     const state = container.State ?? {};
     const isRunning = state.Running === true || state.Status === 'created';
@@ -163,7 +176,9 @@ export function engineDriver(options: EngineOptions): SandboxDriver {
       throw error;
     }
     watchDisk(spec.id, kept);
-    return publicly(describe(await inspect(spec.id)));
+    const container = await inspect(spec.id);
+    if (!container) throw fail('sandbox.failed', { reason: 'the container was removed while it started' });
+    return publicly(describe(container));
   };
 
   const forget = async (id: string): Promise<void> => {
@@ -229,7 +244,7 @@ export function engineDriver(options: EngineOptions): SandboxDriver {
       return all
         .filter((answer) => answer.status !== 404)
         .map((answer) => {
-          const sandbox = describe(answer.json());
+          const sandbox = describe(answer.json() as Container);
           if (sandbox.status === 'running' && sandbox.facts) watchDisk(sandbox.id, sandbox.facts);
           return publicly(sandbox);
         });
@@ -248,7 +263,7 @@ export function engineDriver(options: EngineOptions): SandboxDriver {
           if (signal.aborted) throw error;
           return undefined;
         });
-        const container = answer?.status === 404 ? undefined : await inspect(id).catch(() => 'unknown');
+        const container = answer?.status === 404 ? undefined : await inspect(id).catch(() => 'unknown' as const);
         if (container === undefined) return { exitCode: null };
         const sandbox = container === 'unknown' ? undefined : describe(container);
         if (sandbox?.status === 'exited')

@@ -15,12 +15,13 @@ export interface Peer {
 
 /**
  * Keeps one connection to a socket of the server, for ever: a server that restarts listens under the same name.
- * Messages are JSON objects, one per line; lines that are none are ignored.
+ * Messages are JSON objects, one per line; lines that are none are ignored. The other end is a server of ours: what it
+ * says is taken for a Message.
  */
-export function keepConnected(
+export function keepConnected<Message extends object>(
   path: string,
   onOpen: (peer: Peer) => void,
-  onMessage: (message: any, peer: Peer) => void,
+  onMessage: (message: Message, peer: Peer) => void,
 ): Peer {
   let socket: Socket | undefined;
   let isOpen = false;
@@ -47,7 +48,7 @@ export function keepConnected(
       maxLineBytes,
       (line) => {
         const message = parse(line);
-        if (message) onMessage(message, peer);
+        if (message) onMessage(message as Message, peer);
       },
       () => {},
     );

@@ -1,4 +1,4 @@
-import { search } from '@jmespath-community/jmespath';
+import { search, type JSONValue } from '@jmespath-community/jmespath';
 import Papa from 'papaparse';
 import { parseDocument, stringify } from 'yaml';
 
@@ -21,7 +21,7 @@ export const dataTasks = {
   'data.query': ({ data, query }: { data: unknown; query: string }) => {
     if (query === '' || query.startsWith('/')) return atPointer(data, query);
     try {
-      return search(data as never, query) ?? null;
+      return search(data as JSONValue, query) ?? null;
     } catch (error) {
       throw new Error(
         `Invalid query: ${(error as Error).message}. Use JMESPath (people[?age > \`20\`].name) or a JSON Pointer (/people/0/name).`,

@@ -33,9 +33,7 @@ export function hostRules(entries: readonly string[]): HostRules {
   }
   const fits = (port: Port, wanted: number): boolean => port === undefined || port === wanted;
   const isListed = (address: Address, port: number): boolean =>
-    nets.some(
-      (net) => fits(net.port, port) && net.range[0].kind() === address.kind() && address.match(net.range as never),
-    );
+    nets.some((net) => fits(net.port, port) && net.range[0].kind() === address.kind() && address.match(...net.range));
   const isNamed = (name: string, port: number): boolean =>
     anyName ||
     (names.get(name)?.some((each) => fits(each, port)) ?? false) ||

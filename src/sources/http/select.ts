@@ -1,4 +1,4 @@
-import { compile, TreeInterpreter } from '@jmespath-community/jmespath';
+import { compile, TreeInterpreter, type JSONValue } from '@jmespath-community/jmespath';
 import { TemplateProblem } from './template.ts';
 
 /** Picks a part of an answer. */
@@ -14,7 +14,7 @@ export function compileSelect(text: string | undefined): Select {
   if (text.startsWith('/')) return pointer(text);
   try {
     const expression = compile(text);
-    return (value) => TreeInterpreter.search(expression, value as never) ?? null;
+    return (value) => TreeInterpreter.search(expression, value as JSONValue) ?? null;
   } catch (error) {
     throw new TemplateProblem(`is neither a JSON Pointer nor JMESPath: ${(error as Error).message}`, place);
   }

@@ -1,3 +1,4 @@
+import type { Schema } from '@cfworker/json-schema';
 import type { JsonSchema } from '../api/shapes.ts';
 
 export type Problems = Record<string, string>;
@@ -11,7 +12,7 @@ export async function checkValue(schema: JsonSchema, value: unknown): Promise<Pr
     const { Validator } = await import('@cfworker/json-schema');
     const isNewer =
       typeof schema === 'object' && String((schema as { $schema?: unknown }).$schema ?? '').includes('2020-12');
-    const { valid, errors } = new Validator(schema as never, isNewer ? '2020-12' : '7', false).validate(
+    const { valid, errors } = new Validator(schema as Schema | boolean, isNewer ? '2020-12' : '7', false).validate(
       JSON.parse(JSON.stringify(value ?? null)),
     );
     if (valid) return {};

@@ -22,7 +22,7 @@ export type Item = Base &
         kind: 'permission';
         requestId: string;
         tool: string;
-        options: { id: string; name: string; kind?: string }[];
+        options: PermissionOption[];
         deadline: string;
         choice?: string;
       }
@@ -37,6 +37,12 @@ export type Item = Base &
     | { kind: 'child'; childId: string; status: string }
     | { kind: 'notice'; tone: 'plain' | 'bad'; text: string }
   );
+
+interface PermissionOption {
+  id: string;
+  name: string;
+  kind?: string;
+}
 
 export interface PlanEntry {
   content: string;
@@ -120,7 +126,7 @@ export function withEvent(before: Transcript, event: SessionEvent): Transcript {
         kind: 'permission',
         requestId: text('request_id'),
         tool: text('tool'),
-        options: (event['options'] as never) ?? [],
+        options: (event['options'] as PermissionOption[] | undefined) ?? [],
         deadline: text('deadline'),
       });
     case 'permission_answer':
