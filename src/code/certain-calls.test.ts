@@ -111,6 +111,14 @@ test('calls made ahead are the calls that the program makes, in its order, with 
   );
 });
 
+test('a call that is made once more later leads to nothing that followed it the first time', async () => {
+  for (const between of ['print("here")', 'if a:\n    pass', 'b = p.f(y=a)']) {
+    const code = `a = p.f(x=1)\np.f(x=2)\n${between}\np.f(x=1)`;
+    const plain = await calls(code, false);
+    for (let time = 0; time < 4; time++) assert.deepEqual(await calls(code, true), plain, code);
+  }
+});
+
 test('a call that may change something waits until the program has taken in the answer before it', async () => {
   // Half of what the first answer needs.
   maxMemoryMb = 8;

@@ -119,14 +119,15 @@ export class ProgramCalls {
   }
 
   /**
-   * The answer of the call that the program waits for; after it, as long as nothing fails and nothing is changed, those
-   * of the calls that follow for certain, which spares a way to the child and back for each.
+   * The answer of the call that the program waits for; after its first one, as long as nothing fails and nothing is
+   * changed, those of the calls that follow for certain, which spares a way to the child and back for each.
    */
   async answers(asked: MadeCall, certain: readonly CertainCall[]): Promise<Answers> {
     const [made, ...ahead] = this.#made.splice(0);
     if (made && isSameCall(asked, made))
       return { answer: made.error ? { error: made.error } : { value: made.value! }, ahead };
     const given = givenTo(asked);
+    const isFirst = this.#count === 0;
     if (isParallel(asked)) {
       const items = parallelItems(given);
       if ('problem' in items) return { answer: { error: { type: 'TypeError', message: items.problem } }, ahead: [] };
@@ -135,7 +136,7 @@ export class ProgramCalls {
     let resolved = await resolveFunction(this.#world, asked.pack, asked.name);
     let last = answerFields(await this.#call(resolved, given));
     const answers: Answers = { answer: last, ahead: [] };
-    if (certain.length === 0 || !isSameCall(asked, certain[0]!)) return answers;
+    if (!isFirst || certain.length === 0 || !isSameCall(asked, certain[0]!)) return answers;
     let length = last.value?.length ?? 0;
     let before = asked;
     for (const call of certain.slice(1)) {

@@ -113,7 +113,7 @@ class RunningProgram implements Lingering {
   }
 
   async run(prepared: Prepared): Promise<Frame<Final>> {
-    let certain = this.#certain(prepared);
+    const certain = this.#certain(prepared);
     let message: Segment = await this.#first(prepared, certain);
     let snapshot: Buffer | undefined;
     for (;;) {
@@ -126,7 +126,6 @@ class RunningProgram implements Lingering {
       this.#learn(prepared, message, head);
       if (head.op !== 'call') return { head, tail };
       const answering = this.#calls.answers(head, certain);
-      certain = [];
       let answers = await soon(answering, this.#pool.hasWaiting ? 0 : quickMs);
       if (answers === undefined) {
         snapshot = await this.#park(child);

@@ -97,7 +97,7 @@ function complete(text: string): number {
 
 /** Without what differs from one answer to the next. */
 export const comparable = (text: string): string =>
-  text
+  inOnePiece(text)
     .replace(/date: [^\r]+\r\n/gi, '')
     .replace(/req_\w+/g, 'req_x')
     .replace(/keep-alive: [^\r]+\r\n/gi, '')
@@ -105,3 +105,17 @@ export const comparable = (text: string): string =>
     .map((line) => line.replace(/^[\w-]+(?=: )/, (name) => name.toLowerCase()))
     .sort()
     .join('\n');
+
+/** An answer whose body came in chunks with the chunks joined: where one ends is a matter of time, not of meaning. */
+function inOnePiece(text: string): string {
+  const end = text.indexOf('\r\n\r\n') + 4;
+  if (!/^transfer-encoding: chunked\r$/im.test(text.slice(0, end))) return text;
+  const pieces: Buffer[] = [];
+  for (let rest = Buffer.from(text.slice(end)); rest.length > 0;) {
+    const line = rest.indexOf('\r\n');
+    const length = Number.parseInt(rest.toString('latin1', 0, line), 16);
+    pieces.push(rest.subarray(line + 2, line + 2 + length));
+    rest = rest.subarray(line + 2 + length + 2);
+  }
+  return text.slice(0, end) + Buffer.concat(pieces).toString();
+}
