@@ -8,7 +8,7 @@
 // Measure both sides in the same run with `interleave` (several rounds, in turns): a time alone means nothing on a shared
 // machine. `load.ts` is a cheap HTTP client, `peers.ts` installs what we compare with, `test/support/running-server.ts`
 // starts a real server. A benchmark cleans up after itself and never leaves a process behind.
-import { globSync, writeFileSync } from 'node:fs';
+import { existsSync, globSync, readFileSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { basename, join } from 'node:path';
 import { judge, type Row } from './measure.ts';
@@ -28,7 +28,8 @@ if (wanted.includes('--help') || wanted.some((name) => !known.includes(name))) {
   process.exit(wanted.includes('--help') ? 0 : 2);
 }
 
-const results: object[] = [];
+const at = new Date().toISOString();
+const results: { bench: string; [field: string]: unknown }[] = [];
 let missed = 0;
 for (const name of wanted.length > 0 ? wanted : known) {
   const { about, bench } = (await import(join(here, `${name}.bench.ts`))) as Bench;
@@ -38,13 +39,24 @@ for (const name of wanted.length > 0 ? wanted : known) {
   } catch (error) {
     missed++;
     console.log(`  failed: ${error instanceof Error ? error.stack : String(error)}`);
-    results.push({ bench: name, failed: String(error) });
+    results.push({ bench: name, at, failed: String(error) });
   }
 }
-const summary = { at: new Date().toISOString(), node: process.version, cores: availableParallelism(), results };
-writeFileSync(join(here, 'results.json'), `${JSON.stringify(summary, null, 2)}\n`);
+keep();
 console.log(missed === 0 ? '\nEvery goal is met.' : `\n${missed} goals are missed.`);
 process.exitCode = missed === 0 ? 0 : 1;
+
+/** Writes what was measured into the file; what was not measured this time stays as it was. */
+function keep(): void {
+  const file = join(here, 'results.json');
+  const before = existsSync(file)
+    ? (JSON.parse(readFileSync(file, 'utf8')) as { results: typeof results }).results
+    : [];
+  const all = [...before.filter(({ bench }) => !results.some((row) => row.bench === bench)), ...results];
+  all.sort((a, b) => a.bench.localeCompare(b.bench));
+  const summary = { at, node: process.version, cores: availableParallelism(), results: all };
+  writeFileSync(file, `${JSON.stringify(summary, null, 2)}\n`);
+}
 
 function print(rows: Row[], name: string): void {
   const lines = [['what', 'ours', 'spread', 'other', 'ratio', 'goal', '']];
@@ -60,7 +72,7 @@ function print(rows: Row[], name: string): void {
       found.goal,
       found.isMet === undefined ? '' : found.isMet ? 'met' : 'MISSED',
     ]);
-    results.push({ bench: name, ...row, ...found, rounds: { ours: row.ours, other: row.other } });
+    results.push({ bench: name, at, ...row, ...found, rounds: { ours: row.ours, other: row.other } });
   }
   const widths = lines[0]!.map((_, i) => Math.max(...lines.map((line) => line[i]!.length)));
   for (const line of lines)
