@@ -32,10 +32,10 @@ export type Ground = Awaited<ReturnType<typeof openGround>>;
 
 export const { version } = JSON.parse(readFileSync(join(packageRoot, 'package.json'), 'utf8')) as { version: string };
 
-/** What everything stands on: the home, its database, configuration, records, tokens, secrets, the way out. */
 /** Binary answers of tools are there for whoever asked, not for ever. What someone uploads stays. */
 const answersStayMs = 30 * 24 * 3600_000;
 
+/** What everything stands on: the home, its database, configuration, records, tokens, secrets, the way out. */
 export async function openGround(options: ServerOptions, closers: Closers) {
   const home = await openHome(options.home);
   const db = new Database(home.stateDb);

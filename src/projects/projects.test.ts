@@ -82,7 +82,6 @@ const liveSession = (project: { id: string; default_workspace_id: string }): Ses
   wanted: null,
   created_at: '',
   updated_at: '',
-  active_at: 0,
 });
 
 describe('projects', () => {

@@ -219,7 +219,6 @@ export function storeSpawn(
     wanted: null,
     created_at: now,
     updated_at: now,
-    active_at: Date.now(),
     ...more.warm,
   };
   ports.tables.insert(row);
@@ -248,7 +247,7 @@ export function storeMessage(
   const turn = row.last_turn + 1;
   const newest = tx.newest(row.id);
   ports.tables.insertMessage(messageRow(row.id, turn, args));
-  const patch: Partial<SessionRow> = { last_turn: turn, active_at: Date.now() };
+  const patch: Partial<SessionRow> = { last_turn: turn };
   if (more.caller) patch.caller = more.caller;
   const change = resumed ? undefined : unlikeRunning(row, args, more.grant);
   if (change)

@@ -163,7 +163,6 @@ export class Runner {
       const patch: Partial<SessionRow> = {
         agent_state: change.state,
         spool_offset: change.offset,
-        active_at: Date.now(),
       };
       if (completion) {
         for (const message of this.#ports.tables.messagesNow(this.sessionId, 'running'))
@@ -249,7 +248,7 @@ export class Runner {
     this.#turn = next.turn;
     this.activeAt = performance.now();
     await this.#ports.log.write((tx) => {
-      const patch: Partial<SessionRow> = { agent_state: change.state, turn: next.turn, active_at: Date.now() };
+      const patch: Partial<SessionRow> = { agent_state: change.state, turn: next.turn };
       this.#ports.tables.setMessage(next.id, 'running');
       this.#setStatus(tx, patch, 'running');
       tx.append(this.sessionId, next.turn, {

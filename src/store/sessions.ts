@@ -47,8 +47,6 @@ export interface SessionRow {
   wanted: 'end' | 'cancel' | null;
   created_at: string;
   updated_at: string;
-  /** Milliseconds since the epoch: last activity of either side. */
-  active_at: number;
 }
 
 export interface MessageRow {
@@ -79,6 +77,7 @@ const steps = [
    CREATE INDEX messages_session ON messages (session_id, state, turn);
    CREATE TABLE idempotency (principal TEXT NOT NULL, key TEXT NOT NULL, answer TEXT NOT NULL, session_id TEXT NOT NULL,
      PRIMARY KEY (principal, key)) STRICT, WITHOUT ROWID;`,
+  'ALTER TABLE sessions DROP COLUMN active_at;',
 ];
 
 const live = "status IN ('starting', 'running', 'idle')";
