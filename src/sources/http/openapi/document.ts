@@ -15,6 +15,10 @@ export interface ApiDocument {
 
 const mostHops = 32;
 
+/** What stands where a text belongs. A list or an object is none, and may not even let itself be made one. */
+export const textOf = (value: unknown): string =>
+  value === undefined || value === null || typeof value === 'object' ? '' : String(value);
+
 /** Reads JSON or YAML; throws import.invalid that says what is wrong. */
 export function parseDocument(text: string): unknown {
   const trimmed = text.trimStart();
@@ -28,7 +32,7 @@ export function parseDocument(text: string): unknown {
 /** Checks that this is a document we can read: OpenAPI 3.0, 3.1 (or newer 3.x) or Swagger 2.0. */
 export function openDocument(root: unknown): ApiDocument {
   if (!isObject(root)) throw fail('import.invalid', { reason: 'it holds no object, so it is no OpenAPI document' });
-  const version = String(root['openapi'] ?? root['swagger'] ?? '');
+  const version = textOf(root['openapi'] ?? root['swagger']);
   const isSwagger2 = root['swagger'] !== undefined && version.startsWith('2');
   if (!isSwagger2 && !version.startsWith('3'))
     throw fail('import.invalid', {

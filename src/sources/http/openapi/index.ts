@@ -1,6 +1,6 @@
 // OpenAPI documents as HTTP tools: a pure function from a document to tools and a report. May import: schema.
 import { isObject } from '../../../schema/index.ts';
-import { openDocument, parseDocument } from './document.ts';
+import { openDocument, parseDocument, textOf } from './document.ts';
 import { convertOperation, methods, type ConvertOptions, type ImportedTool } from './operations.ts';
 import { SchemaReader, shorten } from './schemas.ts';
 import { secretPrefix } from './secret-names.ts';
@@ -46,10 +46,10 @@ export interface ApiImport {
 export function importOpenApi(root: unknown, options: ImportOptions = {}): ApiImport {
   const document = openDocument(root);
   const info = isObject(document.root['info']) ? document.root['info'] : {};
-  const title = shorten(String(info['title'] ?? ''), 150);
+  const title = shorten(textOf(info['title']), 150);
   const slug =
     options.bundle ?? (slugify(title.replace(/\b(the|api|rest|openapi|swagger|specification)\b/gi, ' '), 32) || 'api');
-  const description = shorten(String(info['description'] ?? ''), 500);
+  const description = shorten(textOf(info['description']), 500);
   const report: ImportReport = { operations: 0, imported: 0, skipped: [], notes: [], secrets: [], hosts: [] };
   const convert = {
     document,

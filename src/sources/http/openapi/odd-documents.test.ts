@@ -95,6 +95,23 @@ test('a name that looks like a placeholder stays a name', () => {
   assert.deepEqual(Object.values(headers), ['${=x']);
 });
 
+test('where a text belongs, an object that cannot be made one is none', () => {
+  const odd = { toString: 1 };
+  const { tools } = read({
+    openapi: '3.1.0',
+    info: { title: odd, description: odd },
+    servers: [{ url: 'https://{host}.example.org', variables: { host: { default: odd } } }],
+    components: { securitySchemes: { a: { type: odd, scheme: odd }, b: { type: 'apiKey', in: odd, name: odd } } },
+    security: [{ a: [] }, { b: [] }],
+    paths: { '/': { get: { summary: odd, description: odd, parameters: [{ name: 'x', in: odd }, { name: odd }] } } },
+  });
+  assert.deepEqual(
+    tools.map(({ slug, displayName }) => ({ slug, displayName })),
+    [{ slug: 'get', displayName: 'GET /' }],
+  );
+  assert.throws(() => read({ openapi: odd, paths: {} }), { code: 'import.invalid' });
+});
+
 test('no document whatever breaks the import, and every tool it yields can be stored', () => {
   const leaf = fc.oneof(
     fc.string(),
@@ -125,6 +142,7 @@ test('no document whatever breaks the import, and every tool it yields can be st
             'items',
             'enum',
             'style',
+            'toString',
           ),
         ),
         tie('value'),

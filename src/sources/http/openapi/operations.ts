@@ -1,5 +1,5 @@
 import { isObject, isTag, type HttpAuth, type ToolBody } from '../../../schema/index.ts';
-import type { ApiDocument, Value } from './document.ts';
+import { textOf, type ApiDocument, type Value } from './document.ts';
 import { addParameter, declare, noArguments, parametersOf, placeholder, type Arguments } from './parameters.ts';
 import { shorten, type SchemaReader } from './schemas.ts';
 import { credentialsOf, type NeededSecret } from './security.ts';
@@ -59,8 +59,8 @@ export function convertOperation(
     additionalProperties: false,
   });
   if (isCut) args.notes.push('parts of the argument schema were left open, because it is very large');
-  const summary = shorten(String(operation['summary'] ?? ''), 150);
-  const description = [summary, shorten(String(operation['description'] ?? ''), 900)]
+  const summary = shorten(textOf(operation['summary']), 150);
+  const description = [summary, shorten(textOf(operation['description']), 900)]
     .filter((text, index, all) => text !== '' && all.indexOf(text) === index)
     .join('\n');
   const operationId = typeof operation['operationId'] === 'string' ? operation['operationId'] : undefined;
@@ -190,9 +190,9 @@ function swaggerBody(
   const fields = parameters.filter((each) => each['in'] === 'formData');
   if (fields.length === 0) return undefined;
   const properties = Object.fromEntries(
-    fields.map((field) => [String(field['name']), schemas.read({ ...field, required: undefined })]),
+    fields.map((field) => [textOf(field['name']), schemas.read({ ...field, required: undefined })]),
   );
-  const required = fields.filter((field) => field['required'] === true).map((field) => String(field['name']));
+  const required = fields.filter((field) => field['required'] === true).map((field) => textOf(field['name']));
   const isMultipart =
     fields.some((field) => field['type'] === 'file') ||
     (accepted.includes('multipart/form-data') && !accepted.includes('application/x-www-form-urlencoded'));

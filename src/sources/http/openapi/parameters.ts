@@ -1,6 +1,6 @@
 import { isObject } from '../../../schema/index.ts';
 import { isConnectionHeader, isHeaderName } from '../header-names.ts';
-import type { ApiDocument, Value } from './document.ts';
+import { textOf, type ApiDocument, type Value } from './document.ts';
 import { shorten, type SchemaReader } from './schemas.ts';
 import { literal } from './security.ts';
 
@@ -37,7 +37,7 @@ export function parametersOf(document: ApiDocument, pathItem: Value, operation: 
       for (const each of list) {
         const parameter = document.resolve(each);
         if (parameter && typeof parameter['name'] === 'string')
-          found.set(`${String(parameter['in'])} ${parameter['name']}`, parameter);
+          found.set(`${textOf(parameter['in'])} ${parameter['name']}`, parameter);
       }
   return [...found.values()];
 }
@@ -45,7 +45,7 @@ export function parametersOf(document: ApiDocument, pathItem: Value, operation: 
 /** Makes an argument of a parameter and puts its placeholder where it belongs. */
 export function addParameter(args: Arguments, parameter: Value, document: ApiDocument, schemas: SchemaReader): void {
   const place = parameter['in'];
-  const name = String(parameter['name']);
+  const name = textOf(parameter['name']);
   const { schema, isJson } = schemaOf(parameter, document, schemas);
   const isRequired = parameter['required'] === true || place === 'path';
   if (place === 'header') {
@@ -58,7 +58,7 @@ export function addParameter(args: Arguments, parameter: Value, document: ApiDoc
   else if (place === 'path') {
     if (!args.path.has(name)) args.path.set(name, placeholder(declare(args, name, schema, true)));
   } else if (place === 'query') addQuery(args, name, parameter, schema, isJson, isRequired);
-  else args.notes.push(`a parameter in ${String(place).slice(0, 20)} is not known`);
+  else args.notes.push(`a parameter in ${textOf(place).slice(0, 20) || 'no place'} is not known`);
 }
 
 interface ReadParameter {
@@ -137,7 +137,7 @@ function addQuery(
 function separatorOf({ style, explode, collectionFormat, in: place, type }: Value): string | undefined {
   if (type === 'array') {
     // Swagger 2 joins with commas unless told otherwise.
-    const format = String(collectionFormat ?? 'csv');
+    const format = textOf(collectionFormat ?? 'csv');
     return format === 'multi' ? undefined : ({ ssv: 'spaces', tsv: 'tabs', pipes: '|' }[format] ?? 'commas');
   }
   if (style === 'spaceDelimited') return 'spaces';

@@ -1,5 +1,5 @@
 import { isObject, type HttpAuth } from '../../../schema/index.ts';
-import type { ApiDocument, Value } from './document.ts';
+import { textOf, type ApiDocument, type Value } from './document.ts';
 import { upper } from './secret-names.ts';
 
 /** A secret that the imported tools use, and what a person should put into it. */
@@ -57,24 +57,24 @@ function partOf(document: ApiDocument, name: string, scopes: unknown, prefix: st
   const scheme = isObject(schemes) ? document.resolve(schemes[name]) : undefined;
   if (!scheme) return `the security scheme ${name} is not described`;
   const secret = (ending: string): string => `${prefix}_${upper(name) || 'API'}${ending}`.replace(/(_[A-Z]+)\1$/, '$1');
-  const type = String(scheme['type']).toLowerCase();
+  const type = textOf(scheme['type']).toLowerCase();
   if (type === 'apikey') return apiKey(scheme, secret(''));
-  if (type === 'basic' || (type === 'http' && /^basic$/i.test(String(scheme['scheme'])))) {
+  if (type === 'basic' || (type === 'http' && /^basic$/i.test(textOf(scheme['scheme'])))) {
     const holder = secret('_BASIC');
     return {
       header: ['Authorization', `Basic \${${holder}}`],
       secrets: [{ name: holder, description: 'base64 of user:password' }],
     };
   }
-  if (type === 'http' && /^bearer$/i.test(String(scheme['scheme']))) return bearer(secret('_TOKEN'), 'a bearer token');
+  if (type === 'http' && /^bearer$/i.test(textOf(scheme['scheme']))) return bearer(secret('_TOKEN'), 'a bearer token');
   if (type === 'oauth2') return oauth(scheme, scopes, secret);
   if (type === 'openidconnect') return bearer(secret('_TOKEN'), 'an access token');
-  return `signing in by ${String(scheme['scheme'] ?? scheme['type']).slice(0, 40)} is not supported`;
+  return `signing in by ${textOf(scheme['scheme'] ?? scheme['type']).slice(0, 40)} is not supported`;
 }
 
 function apiKey(scheme: Value, holder: string): Part | string {
   const { name } = scheme;
-  const secrets = [{ name: holder, description: `the API key (${String(scheme['in'])} ${String(name)})` }];
+  const secrets = [{ name: holder, description: `the API key (${textOf(scheme['in'])} ${textOf(name)})` }];
   if (typeof name !== 'string' || name === '') return 'an API key without a name';
   if (scheme['in'] === 'cookie') return { header: ['Cookie', `${name}=\${${holder}}`], secrets };
   if (scheme['in'] === 'query')

@@ -1,5 +1,5 @@
 import { isObject } from '../../../schema/index.ts';
-import type { ApiDocument, Value } from './document.ts';
+import { textOf, type ApiDocument, type Value } from './document.ts';
 
 /** Where an operation is sent, or why that cannot be said. */
 export type Base = { origin: string; path: string; host: string } | { problem: string };
@@ -21,9 +21,7 @@ export function baseOf(document: ApiDocument, pathItem: Value, operation: Value,
 function openApiServers(document: ApiDocument, pathItem: Value, operation: Value): string[] {
   const lists = [operation['servers'], pathItem['servers'], document.root['servers']];
   const servers = lists.find((list) => Array.isArray(list) && list.length > 0) as unknown[] | undefined;
-  return (servers ?? [])
-    .filter(isObject)
-    .map((server) => fillVariables(String(server['url'] ?? ''), server['variables']));
+  return (servers ?? []).filter(isObject).map((server) => fillVariables(textOf(server['url']), server['variables']));
 }
 
 function fillVariables(url: string, variables: unknown): string {
@@ -31,17 +29,17 @@ function fillVariables(url: string, variables: unknown): string {
     const variable = isObject(variables) ? variables[name] : undefined;
     if (!isObject(variable)) return whole;
     const first: unknown = variable['default'] ?? (Array.isArray(variable['enum']) ? variable['enum'][0] : undefined);
-    return first === undefined ? whole : String(first);
+    return first === undefined ? whole : textOf(first);
   });
 }
 
 function swaggerServers(root: Value, operation: Value): string[] {
   const { host, basePath = '' } = root;
-  if (typeof host !== 'string' || host === '') return [String(basePath)];
+  if (typeof host !== 'string' || host === '') return [textOf(basePath)];
   const schemes = [operation['schemes'], root['schemes']].find((list) => Array.isArray(list) && list.length > 0) as
     unknown[] | undefined;
   const scheme = schemes?.includes('https') || !schemes?.includes('http') ? 'https' : 'http';
-  return [`${scheme}://${host}${String(basePath)}`];
+  return [`${scheme}://${host}${textOf(basePath)}`];
 }
 
 function absolute(text: string, from: string | undefined): Base {
