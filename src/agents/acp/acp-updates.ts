@@ -9,13 +9,15 @@ const maxIdLength = 256;
 
 /** A tool call of the agent as far as it is known; told once its arguments are, or can no longer come. */
 export interface OpenCall {
+  id: string;
   tool: string;
   arguments?: unknown;
   isTold?: boolean;
 }
 
 export interface HoldsCalls extends Held {
-  calls: Record<string, OpenCall>;
+  /** The oldest first. A list, because it is copied with every line, and a hostile agent leaves many calls open. */
+  calls: readonly OpenCall[];
 }
 
 type Kind = SessionUpdate['sessionUpdate'];
@@ -52,33 +54,37 @@ function takeCall(step: Draft<HoldsCalls>, update: Record<string, unknown>): voi
   if (isOver || status === 'in_progress' || call.arguments !== undefined) tellCall(step, id);
   if (!isOver) return;
   step.emit({ type: 'tool_result', call_id: id, is_error: status === 'failed', text: resultText(update) });
-  const { [id]: _over, ...others } = step.inner.calls;
-  step.inner.calls = others;
+  step.inner.calls = step.inner.calls.filter((each) => each.id !== id);
 }
 
 /** Adds what an update or a permission request says about a call. */
 export function noteCall(step: Draft<HoldsCalls>, id: string, about: Record<string, unknown>): OpenCall {
-  const before = step.inner.calls[id];
+  const before = callOf(step, id);
   const input = about['rawInput'];
-  const call: OpenCall = { ...before, tool: text(about['name']) ?? before?.tool ?? text(about['title']) ?? 'tool' };
+  const call: OpenCall = { ...before, id, tool: text(about['name']) ?? before?.tool ?? text(about['title']) ?? 'tool' };
   // codex wraps the call of an MCP tool; what counts is inside.
   if (isObject(input) && typeof input['server'] === 'string' && typeof input['tool'] === 'string') {
     call.tool = input['tool'];
     call.arguments = input['arguments'] ?? {};
   } else if (input !== undefined && input !== null && !isEmpty(input) && !before?.isTold) call.arguments = input;
-  const open = Object.entries(step.inner.calls).filter(([key]) => key !== id);
+  const others = step.inner.calls.filter((each) => each.id !== id);
   // Calls that never end are forgotten in the end.
-  step.inner.calls = Object.fromEntries([...open.slice(1 - maxOpenCalls), [id, call]]);
+  step.inner.calls = [...others.slice(1 - maxOpenCalls), call];
   return call;
 }
 
 /** Says that a call was made, once. */
 export function tellCall(step: Draft<HoldsCalls>, id: string): void {
-  const call = step.inner.calls[id];
+  const call = callOf(step, id);
   if (!call || call.isTold) return;
   step.emit({ type: 'tool_call', call_id: id, tool: call.tool, arguments: call.arguments ?? {} });
-  step.inner.calls = { ...step.inner.calls, [id]: { ...call, isTold: true } };
+  // What was told is not held any longer: it would be stored again with every step.
+  const told: OpenCall = { id, tool: call.tool, isTold: true };
+  step.inner.calls = step.inner.calls.map((each) => (each === call ? told : each));
 }
+
+const callOf = (step: Draft<HoldsCalls>, id: string): OpenCall | undefined =>
+  step.inner.calls.find((each) => each.id === id);
 
 const isEmpty = (value: unknown): boolean => isObject(value) && Object.keys(value).length === 0;
 

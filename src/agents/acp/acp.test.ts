@@ -269,6 +269,22 @@ test('an agent that asks without end, or opens calls without end, does not fill 
   assert.match(JSON.stringify(deaf.events.at(-1)), /left 1000 messages unread/);
 });
 
+test('holds what a call was made with only until it is told, and forgets the oldest of many open ones', () => {
+  const talk = ready();
+  talk.do((state) => acpDriver.prompt(state, { text: 'go' }));
+  const open = (toolCallId: string, rawInput: object): void =>
+    talk.update({ sessionUpdate: 'tool_call', toolCallId, title: 'x', status: 'in_progress', rawInput });
+  // Ids that look like numbers, the highest first: their order is the one they came in.
+  for (let id = 500; id > 0; id--) open(String(id), { text: 'y'.repeat(10_000) });
+  assert.equal(talk.events.filter((event) => event.type === 'tool_call').length, 500);
+  assert.ok(JSON.stringify(talk.state).length < 30_000);
+  talk.update({ sessionUpdate: 'tool_call_update', toolCallId: '1', status: 'completed' });
+  assert.deepEqual(
+    talk.events.slice(-2).map((event) => event.type),
+    ['tool_call', 'tool_result'],
+  );
+});
+
 test('nothing that an agent prints makes it throw, and its state stays a JSON value', () => {
   const words = fc.constantFrom(
     'session/update',

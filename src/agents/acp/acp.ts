@@ -45,7 +45,7 @@ export const acpDriver: AgentDriver = {
   name: 'acp',
 
   open(spec) {
-    const inner: Inner = { ...nothingHeld, spec, nextId: 0, waiting: {}, asks: {}, calls: {} };
+    const inner: Inner = { ...nothingHeld, spec, nextId: 0, waiting: {}, asks: {}, calls: [] };
     const step = begin({ driver: 'acp', phase: 'starting', outbox: [], inner });
     const params: InitializeRequest = {
       protocolVersion,
@@ -121,8 +121,8 @@ function take(step: Draft<Inner>, message: Incoming): void {
 function answered(step: Draft<Inner>, kind: Waiting, result: Record<string, unknown>): void {
   if (kind === 'initialize') return openSession(step, result);
   if (kind === 'prompt') {
-    for (const id of Object.keys(step.inner.calls)) tellCall(step, id);
-    step.inner.calls = {};
+    for (const { id } of step.inner.calls) tellCall(step, id);
+    step.inner.calls = [];
     step.inner.asks = {};
     return step.complete(text(result['stopReason']) ?? 'end_turn');
   }
@@ -147,7 +147,7 @@ function refused(step: Draft<Inner>, kind: Waiting, code: number, message: strin
   }
   if (kind === 'prompt') {
     step.emit({ type: 'error', code: 'agent.failed', message: `The agent failed: ${message}` });
-    step.inner.calls = {};
+    step.inner.calls = [];
     return step.complete('error');
   }
   const needsLogin = code === authRequired && /auth/i.test(message);
