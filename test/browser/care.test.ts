@@ -165,7 +165,8 @@ describe('health, sessions and servers', () => {
       await world.server.call('session_spawn', { project_id: project.value.id, message: '"done here"' })
     ).value;
     await go('/sessions');
-    await page.getByRole('link', { name: session_id }).click();
+    const row = page.getByRole('row', { name: session_id });
+    await row.getByRole('link', { name: '"done here"' }).click();
     await page.locator('.timeline li', { hasText: 'completion' }).waitFor({ timeout: 30_000 });
     await page.getByLabel('Type of event').selectOption('message');
     assert.equal(await page.locator('.timeline li').count(), 2);

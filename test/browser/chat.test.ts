@@ -70,6 +70,20 @@ describe('a chat', () => {
     await page.locator('.chat-head .badge', { hasText: 'idle' }).waitFor({ timeout: 30_000 });
   });
 
+  test('that began elsewhere goes by its first words', async () => {
+    const { projects } = (await world.server.call('project_list')).value;
+    const { session_id } = (
+      await world.server.call('session_spawn', {
+        project_id: projects[0].id,
+        message: `"From the  \n\n <i>command line</i> ${'and on '.repeat(50)}"`,
+      })
+    ).value;
+    const entry = page.locator(`.chat-list a[href$="${session_id}"] .strong`);
+    await entry.getByText('"From the <i>command line</i> and on and on', { exact: false }).waitFor({ timeout: 30_000 });
+    assert.ok((await entry.innerText()).length <= 80);
+    await world.server.call('session_end', { session_id });
+  });
+
   test('keeps a half-written message through a reload', async () => {
     await message().fill('half a thought');
     await page.reload();

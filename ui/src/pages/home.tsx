@@ -13,6 +13,7 @@ import { toastError } from '../parts/toasts.tsx';
 import { When } from '../parts/when.tsx';
 import { CopyButton } from '../parts/copy.tsx';
 import { t } from '../texts/index.ts';
+import { ChatTitle } from './chat/chat-title.tsx';
 import { newBundleId } from './tools/tool-body.ts';
 
 /** The first page: on an empty home three things to do, later what is going on. */
@@ -91,9 +92,11 @@ export function HomePage() {
               <li key={session.id} className="item keep">
                 <div className="main">
                   <Link className="name cut" to="/chat/$sessionId" params={{ sessionId: session.id }}>
-                    {projects.data?.projects.find((each) => each.id === session.project_id)?.name ?? session.project_id}
+                    <ChatTitle sessionId={session.id} />
                   </Link>
-                  <code className="tiny faint cut">{session.id}</code>
+                  <span className="tiny faint cut">
+                    {projects.data?.projects.find((each) => each.id === session.project_id)?.name ?? session.project_id}
+                  </span>
                 </div>
                 <div className="side-info">
                   <StatusBadge status={session.status} />

@@ -6,7 +6,7 @@ import { Skeleton } from '../../parts/page.tsx';
 import { StatusBadge } from '../../parts/status-badge.tsx';
 import { When } from '../../parts/when.tsx';
 import { t } from '../../texts/index.ts';
-import { titleOf } from './send-message.ts';
+import { ChatTitle } from './chat-title.tsx';
 
 /** Conversations of a project, the last one first. */
 export function ChatList({ projectId }: { projectId: string | undefined }) {
@@ -43,7 +43,9 @@ export function ChatList({ projectId }: { projectId: string | undefined }) {
             activeProps={{ 'aria-current': 'page' }}
           >
             <span className="row between">
-              <span className="cut small strong">{titleOf(each.id)}</span>
+              <span className="cut small strong">
+                <ChatTitle sessionId={each.id} />
+              </span>
               <StatusBadge status={each.status} />
             </span>
             <span className="tiny faint">

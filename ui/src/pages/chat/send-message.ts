@@ -1,6 +1,6 @@
 import { own, request } from '../../api/client.ts';
 import { queries } from '../../api/queries.ts';
-import { recall, remember } from '../../parts/memory.ts';
+import { keepTitle } from './chat-title.tsx';
 import { lent } from './lent-tools.ts';
 
 export interface SendOptions {
@@ -26,13 +26,10 @@ export async function sendMessage({ message, projectId, sessionId, attachments, 
     idempotency_key: key,
     context: lent,
   });
-  if (!sessionId) remember(`chat-title.${sent.session_id}`, message.slice(0, 80));
+  if (!sessionId) keepTitle(sent.session_id, message);
   void queries.invalidateQueries({ queryKey: ['session'] });
   return sent;
 }
-
-/** What a conversation began with, if it began in this browser; else its id. */
-export const titleOf = (sessionId: string): string => recall<string>(`chat-title.${sessionId}`) ?? sessionId;
 
 export async function uploadBlob(file: File): Promise<{ blob_id: string; name: string }> {
   const { blob_id } = await request<{ blob_id: string }>('POST', '/blobs', {

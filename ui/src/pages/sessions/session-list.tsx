@@ -10,6 +10,7 @@ import { Card, Empty, Page, Skeleton, Trouble } from '../../parts/page.tsx';
 import { StatusBadge } from '../../parts/status-badge.tsx';
 import { When } from '../../parts/when.tsx';
 import { t, type TextKey } from '../../texts/index.ts';
+import { ChatTitle } from '../chat/chat-title.tsx';
 
 const statuses = ['starting', 'running', 'idle', 'ended', 'failed', 'timed_out'] as const;
 
@@ -108,11 +109,14 @@ export function SessionListPage() {
               <tbody>
                 {treeOrder(sessions).map(({ session, depth }) => (
                   <tr key={session.id}>
-                    <td style={{ paddingLeft: 14 + depth * 20 }}>
-                      {depth > 0 ? <span className="faint">└ </span> : null}
-                      <Link to="/sessions/$sessionId" params={{ sessionId: session.id }}>
-                        <code>{session.id}</code>
-                      </Link>
+                    <td className="session-name" style={{ paddingLeft: 14 + depth * 20 }}>
+                      <div className="cut">
+                        {depth > 0 ? <span className="faint">└ </span> : null}
+                        <Link to="/sessions/$sessionId" params={{ sessionId: session.id }}>
+                          <ChatTitle sessionId={session.id} />
+                        </Link>
+                      </div>
+                      <code className="tiny faint">{session.id}</code>
                     </td>
                     <td>
                       <StatusBadge status={session.status} />
