@@ -1,4 +1,4 @@
-import { isObject } from '../schema/json.ts';
+import { isObject, numberOf } from '../schema/json.ts';
 
 export type RpcId = string | number;
 export type Incoming =
@@ -23,7 +23,7 @@ export function parseRpc(line: string): Incoming | undefined {
     return isId ? { kind: 'request', id, method, params: given } : { kind: 'notification', method, params: given };
   }
   if (!isId) return undefined;
-  if (isObject(error)) return { kind: 'error', id, code: Number(error['code']) || 0, message: errorText(error) };
+  if (isObject(error)) return { kind: 'error', id, code: numberOf(error['code']) || 0, message: errorText(error) };
   return { kind: 'result', id, result: isObject(result) ? result : {} };
 }
 

@@ -63,6 +63,11 @@ test('references are followed inside the schema, and loops end', () => {
   assert.equal(info.params[0]?.description, 'a name');
 });
 
+test('a type that nobody knows is Any, also one named like what every object has', () => {
+  const properties = { a: { type: 'constructor' }, b: { type: ['toString', 'string'] } };
+  assert.equal(functionInfo('p.f', { properties }).signature, "p.f(a: Any = '...', b: Any = '...')");
+});
+
 test('no schema at all, however odd, breaks it', () => {
   for (const schema of [
     true,
@@ -74,6 +79,7 @@ test('no schema at all, however odd, breaks it', () => {
     [],
     { properties: 5 },
     { properties: { a: 5, b: null, c: [] }, required: 'a' },
+    { properties: { a: { type: [{ toString: 1 }] } } },
   ])
     assert.ok(signature(schema).startsWith('p.f('));
   fc.assert(

@@ -75,8 +75,8 @@ function typeOf(schema: unknown, root: Record<string, unknown>, depth: number): 
   const found = new Set<string>();
   const declared = field['type'];
   const branches = ['anyOf', 'oneOf'].flatMap((key) => (Array.isArray(field[key]) ? (field[key] as unknown[]) : []));
-  if (typeof declared === 'string') found.add(types[declared] ?? 'Any');
-  else if (Array.isArray(declared)) for (const each of declared) found.add(types[String(each)] ?? 'Any');
+  if (typeof declared === 'string') found.add(typeNamed(declared));
+  else if (Array.isArray(declared)) for (const each of declared) found.add(typeNamed(each));
   else if (branches.length > 0)
     for (const each of branches) for (const part of typeOf(each, root, depth + 1).split(' | ')) found.add(part);
   else if (Array.isArray(field['enum'])) for (const each of field['enum']) found.add(typeOfValue(each));
@@ -86,6 +86,9 @@ function typeOf(schema: unknown, root: Record<string, unknown>, depth: number): 
   // `None` reads best at the end of a union.
   return [...[...found].filter((each) => each !== 'None'), ...(found.has('None') ? ['None'] : [])].join(' | ');
 }
+
+const typeNamed = (name: unknown): string =>
+  typeof name === 'string' && Object.hasOwn(types, name) ? types[name]! : 'Any';
 
 function typeOfValue(value: unknown): string {
   if (value === null) return 'None';

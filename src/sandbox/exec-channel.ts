@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { join } from 'node:path';
-import { execSocketName, fail, insidePaths, type FromExec } from '../schema/index.ts';
+import { execSocketName, fail, insidePaths, textOf, type FromExec } from '../schema/index.ts';
 import type { ExecResult, ExecSpec } from './driver.ts';
 import { listenInside, type InsideListener } from './listen-inside.ts';
 
@@ -52,11 +52,11 @@ export function execChannels(): ExecChannels {
       const answer = await ask(channel, socket, id, spec);
       if (answer === undefined) throw fail('sandbox.failed', { reason: 'it ended before the command did' });
       if (answer === 'late') return { exit_code: null, stdout: '', stderr: '', timed_out: true, truncated: false };
-      if (answer.error) throw fail('sandbox.failed', { reason: answer.error }, { retryable: false });
+      if (answer.error) throw fail('sandbox.failed', { reason: textOf(answer.error) }, { retryable: false });
       return {
         exit_code: typeof answer.exit_code === 'number' ? answer.exit_code : null,
-        stdout: String(answer.stdout ?? ''),
-        stderr: String(answer.stderr ?? ''),
+        stdout: textOf(answer.stdout),
+        stderr: textOf(answer.stderr),
         timed_out: answer.timed_out === true,
         truncated: answer.truncated === true,
       };
@@ -76,7 +76,7 @@ async function openChannel(mcp: string): Promise<Channel> {
         onSocket.forEach((listen) => listen());
       },
       onMessage: (message, socket) => {
-        const request = waiting.get(String(message['id']));
+        const request = waiting.get(message['id'] as string);
         if (request?.socket === socket) request.settle(message as unknown as FromExec);
       },
       onClose(socket) {

@@ -1,7 +1,7 @@
 import { constants } from 'node:fs';
 import { open, readdir, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
-import { isObject, recordKinds, segmentName, segmentStart, spoolLimits } from '../schema/index.ts';
+import { isObject, numberOf, recordKinds, segmentName, segmentStart, spoolLimits, textOf } from '../schema/index.ts';
 import type { SpoolRecord } from './link.ts';
 
 const chunkBytes = 256 * 1024;
@@ -164,12 +164,12 @@ function parseRecord(line: string): Content {
     return typeof value['error'] === 'string'
       ? { kind, id: value['id'], error: value['error'] }
       : { kind, id: value['id'] };
-  if (kind === 'lost') return { kind, stream: String(value['stream']), bytes: Number(value['bytes']) || 0 };
+  if (kind === 'lost') return { kind, stream: textOf(value['stream']), bytes: numberOf(value['bytes']) || 0 };
   if (kind === 'state') {
     const { state, pid, code, signal, reason } = value;
-    if (state === 'started') return { kind, state: { state, pid: Number(pid) || 0 } };
+    if (state === 'started') return { kind, state: { state, pid: numberOf(pid) || 0 } };
     if (state === 'paused' || state === 'resumed') return { kind, state: { state } };
-    if (state === 'failed') return { kind, state: { state, reason: String(reason) } };
+    if (state === 'failed') return { kind, state: { state, reason: textOf(reason) } };
     if (state === 'exited')
       return {
         kind,

@@ -8,6 +8,13 @@ export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
+/** What a stranger wrote where a text belongs. `String` would throw for `{"toString": 1}`. */
+export const textOf = (value: unknown): string =>
+  value === undefined || value === null || typeof value === 'object' ? '' : String(value);
+
+/** What a stranger wrote where a number belongs; NaN when it is none. */
+export const numberOf = (value: unknown): number => (typeof value === 'object' ? Number.NaN : Number(value));
+
 /** Why a text is no JSON, without the piece of the text that the engine quotes: it may hold half of a secret. */
 export function jsonFault(error: unknown): string {
   const { message } = error as Error;

@@ -183,6 +183,15 @@ test('a list is repeated in a query and joined in a path', async () => {
   assert.equal(last().url, '/x/1,x%2Fy?a=1&a=x%2Fy&b=1&b=x%2Fy&c=1&c=s&d=5');
 });
 
+test('beside other text of a query a list is joined, and an object is JSON, whatever it holds', async () => {
+  const o = { toString: 1 };
+  await bench.run(get('/x', { query: { a: 'o ${o}', b: 'l ${l}' } }), { o, l: ['1', o] });
+  assert.deepEqual(Object.fromEntries(new URL(last().url, 'http://x').searchParams), {
+    a: 'o {"toString":1}',
+    b: 'l 1,{"toString":1}',
+  });
+});
+
 test('an argument can never select a secret, and a secret never stands in for an argument', async () => {
   await bench.secrets.set('API_KEY', 'the-secret-value');
   const argSchema = { type: 'object', properties: { name: {}, API_OTHER: {} } };

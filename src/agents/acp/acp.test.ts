@@ -67,6 +67,17 @@ test('opens a session with its MCP servers and holds back a prompt until it is r
   assert.deepEqual([talk.state.phase, talk.state.agentSession], ['busy', 'a']);
 });
 
+test('values that cannot be made texts or numbers are said to be odd, and break nothing', () => {
+  const odd = { toString: 1 };
+  const talk = dialogue();
+  talk.say({ id: 0, result: { protocolVersion: odd } });
+  assert.match(JSON.stringify(talk.events), /speaks ACP version .*toString.*, we speak 1/);
+  const other = ready();
+  other.say({ id: 'p', method: 'session/request_permission', params: { options: [{ optionId: odd, name: odd }] } });
+  other.say({ id: 2, error: { code: odd, message: odd } });
+  assert.notEqual(other.state.phase, 'ended');
+});
+
 test('turns chunks into whole messages, in the order of what happened', () => {
   const talk = ready();
   talk.do((state) => acpDriver.prompt(state, { text: 'go' }));

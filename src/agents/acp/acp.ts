@@ -5,7 +5,7 @@ import type {
   PermissionOptionKind,
   RequestPermissionResponse,
 } from '@agentclientprotocol/sdk';
-import { isObject } from '../../schema/index.ts';
+import { isObject, textOf } from '../../schema/index.ts';
 import type { AgentDriver, AgentSpec, AgentState, PermissionOption, Prompt } from '../agent.ts';
 import {
   draft,
@@ -161,7 +161,7 @@ function openSession(step: Draft<Inner>, result: Record<string, unknown>): void 
   if (result['protocolVersion'] !== protocolVersion)
     return step.end(
       'agent.unavailable',
-      `The agent speaks ACP version ${String(result['protocolVersion'])}, we speak ${protocolVersion}.`,
+      `The agent speaks ACP version ${JSON.stringify(result['protocolVersion'])}, we speak ${protocolVersion}.`,
     );
   const { resume } = step.inner.spec;
   const abilities = isObject(result['agentCapabilities']) ? result['agentCapabilities'] : {};
@@ -231,7 +231,7 @@ function askPermission(step: Draft<Inner>, id: RpcId, params: Record<string, unk
   const tool = callId === undefined ? (text(about['title']) ?? 'tool') : noteCall(step, callId, about).tool;
   if (callId !== undefined) tellCall(step, callId);
   const options: PermissionOption[] = list(params['options']).map((option) => ({
-    id: String(option['optionId']),
+    id: textOf(option['optionId']),
     name: text(option['name']) ?? '',
     kind: (text(option['kind']) ?? 'allow_once') as PermissionOptionKind,
   }));

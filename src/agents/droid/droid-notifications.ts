@@ -1,4 +1,4 @@
-import { isObject } from '../../schema/index.ts';
+import { isObject, numberOf } from '../../schema/index.ts';
 import type { Draft } from '../agent-state.ts';
 import { list, text } from '../json-rpc.ts';
 import type { DroidInner } from './droid.ts';
@@ -78,7 +78,7 @@ function tellCall(step: Draft<DroidInner>, use: Record<string, unknown>): void {
 
 function takeUsage(step: Draft<DroidInner>, usage: unknown): void {
   if (!isObject(usage)) return;
-  const count = (name: string): number => Number(usage[name]) || 0;
+  const count = (name: string): number => numberOf(usage[name]) || 0;
   step.emit({ type: 'usage', input_tokens: count('inputTokens'), output_tokens: count('outputTokens'), cost_usd: 0 });
 }
 

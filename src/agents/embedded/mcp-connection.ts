@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
-import { isObject } from '../../schema/json.ts';
+import { isObject, numberOf, textOf } from '../../schema/json.ts';
 
 const startWithinMs = 30_000;
 
@@ -40,9 +40,9 @@ export async function connectMcp(command: string, args: string[], env: NodeJS.Pr
         );
       return;
     }
-    const asked = waiting.get(Number(id));
-    waiting.delete(Number(id));
-    if (isObject(error)) asked?.reject(new Error(String(error['message'] ?? 'unknown error')));
+    const asked = waiting.get(numberOf(id));
+    waiting.delete(numberOf(id));
+    if (isObject(error)) asked?.reject(new Error(textOf(error['message']) || 'unknown error'));
     else asked?.resolve(isObject(result) ? result : {});
   });
 

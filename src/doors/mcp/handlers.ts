@@ -1,6 +1,15 @@
 import type { Gate } from '../../gate/index.ts';
 import type { Logger } from '../../observe/index.ts';
-import { asFailure, Failure, isObject, type CallOptions, type ClientBehind, type Outcome } from '../../schema/index.ts';
+import {
+  asFailure,
+  Failure,
+  isObject,
+  numberOf,
+  textOf,
+  type CallOptions,
+  type ClientBehind,
+  type Outcome,
+} from '../../schema/index.ts';
 import { headerMismatch, mirroredParams, RpcError, rpcErrorKey } from '../../sources/mcp/index.ts';
 import { sendLog, sendProgress, type Exchange, type JsonObject } from './exchange.ts';
 import type { Listed, Menus } from './menu.ts';
@@ -72,7 +81,7 @@ export function handlers({ gate, menus, resources, log }: HandlersDeps): Handler
     let tool: Listed | undefined;
     try {
       const tools = menus.known(exchange.actor, exchange.menu) ?? (await menus.tools(exchange.actor, exchange.menu));
-      tool = find(exchange, tools, String(params['name']));
+      tool = find(exchange, tools, textOf(params['name']));
       const args = params['arguments'] ?? {};
       if (exchange.header) demandMirrored(tool, params['arguments'], exchange.header);
       const isLegacy = exchange.era === 'legacy';
@@ -157,7 +166,7 @@ function roundOf({ retry }: Exchange): NonNullable<ClientBehind['round']> {
 
 function followSession(exchange: Exchange, value: unknown): void {
   if (!isObject(value) || typeof value['session_id'] !== 'string') return;
-  exchange.onSession?.(value['session_id'], Number(value['last_event_index'] ?? -1));
+  exchange.onSession?.(value['session_id'], numberOf(value['last_event_index'] ?? -1));
 }
 
 function offers(capabilities: Record<string, unknown>, method: string): boolean {

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders, OutgoingHttpHeaders, ServerResponse } from 'node:http';
-import { isObject, type Actor } from '../../schema/index.ts';
+import { isObject, textOf, type Actor } from '../../schema/index.ts';
 import type { ClientCapabilities, Exchange, JsonObject, RequestId } from './exchange.ts';
 import { headerMismatchCode, type Handlers } from './handlers.ts';
 import { isHot, rpcError, type Incoming } from './legacy-session.ts';
@@ -110,7 +110,7 @@ function isEnvelope(meta: JsonObject): boolean {
   if (!isObject(can) || !Object.values(can).every(isObject)) return false;
   if (who !== undefined && !(isObject(who) && typeof who['name'] === 'string' && typeof who['version'] === 'string'))
     return false;
-  return level === undefined || logLevels.has(String(level));
+  return level === undefined || logLevels.has(textOf(level));
 }
 
 function isRetry(params: JsonObject): boolean {

@@ -1,5 +1,5 @@
 import type { Gate } from '../../gate/index.ts';
-import { Failure, type Actor } from '../../schema/index.ts';
+import { Failure, textOf, type Actor } from '../../schema/index.ts';
 import { RpcError } from '../../sources/mcp/index.ts';
 import type { Exchange, JsonObject } from './exchange.ts';
 import { callName } from './menu.ts';
@@ -85,7 +85,7 @@ export function resources(gate: Gate): Resources {
             ],
           };
         case 'resources/read': {
-          const uri = String(params['uri']);
+          const uri = textOf(params['uri']);
           try {
             return await read(exchange.actor, uri);
           } catch (error) {

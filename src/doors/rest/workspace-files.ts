@@ -5,7 +5,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import { demandLevel } from '../../auth/index.ts';
 import { archive, readPlace, removePlace, writePlace, type Projects } from '../../projects/index.ts';
-import { check, fail } from '../../schema/index.ts';
+import { check, fail, textOf } from '../../schema/index.ts';
 import { textParam } from './query.ts';
 import { resource, type Authenticate } from './resource.ts';
 
@@ -129,4 +129,4 @@ function sendArchive(reply: FastifyReply, tar: Readable, kind: 'tar' | 'tgz'): F
     .send(out);
 }
 
-const repositoryName = (url: unknown): string => /([^/]+?)(\.git)?\/*$/.exec(String(url))?.[1] ?? 'repository';
+const repositoryName = (url: unknown): string => /([^/]+?)(\.git)?\/*$/.exec(textOf(url))?.[1] ?? 'repository';

@@ -87,6 +87,29 @@ test('what is written is read back, over any segments, restarts of the writer, a
   );
 });
 
+test('a record whose parts cannot be made texts or numbers is read past like any other', async (t) => {
+  const path = folder(t);
+  const writer = spoolWriter(path);
+  const odd = '{"toString":1,"valueOf":2}';
+  writer.append('x', `{"stream":${odd},"bytes":${odd}}`);
+  writer.append('s', `{"state":"started","pid":${odd}}`);
+  writer.append('s', `{"state":"failed","reason":${odd}}`);
+  writer.append('o', 'after');
+  writer.flush();
+  const reader = spoolReader(path, 0);
+  const records = await reader.read();
+  await reader.close();
+  assert.deepEqual(
+    records.map(({ offset: _offset, next: _next, ...record }) => record),
+    [
+      { kind: 'lost', stream: '', bytes: 0 },
+      { kind: 'state', state: { state: 'started', pid: 0 } },
+      { kind: 'state', state: { state: 'failed', reason: '' } },
+      { kind: 'out', line: 'after' },
+    ],
+  );
+});
+
 test('is full until enough was acknowledged, and forgets what was', (t) => {
   const path = folder(t);
   const writer = spoolWriter(path, { segmentBytes: 100, fullBytes: 500 });

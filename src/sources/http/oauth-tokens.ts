@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { fail, isObject } from '../../schema/index.ts';
+import { fail, isObject, numberOf } from '../../schema/index.ts';
 import type { OauthClient } from './auth.ts';
 import type { DialAnswer, DialPolicy, Dialler } from './dialler.ts';
 import { networkReason } from './network-errors.ts';
@@ -144,7 +144,7 @@ function read(
   const token = isObject(value) ? value['access_token'] : undefined;
   if (!isObject(value) || typeof token !== 'string' || token === '' || !/^[\x21-\x7e]+$/.test(token))
     throw fail('tool.failed', { reason: `The token server ${host} answered ${status} without a usable access_token.` });
-  const lives = Number(value['expires_in']);
+  const lives = numberOf(value['expires_in']);
   const seconds = Number.isFinite(lives) && lives > 0 ? Math.min(lives, longestLifeS) : 300;
   const refreshToken = value['refresh_token'];
   return {

@@ -4,6 +4,7 @@ import { compileBody, compileValue, type BodyTemplate } from './body-template.ts
 import { forHeader, forQuery } from './encodings.ts';
 import { isConnectionHeader, isHeaderName } from './header-names.ts';
 import {
+  asText,
   declaredNames,
   fillText,
   loneRef,
@@ -116,15 +117,16 @@ function compileQuery(name: string, value: unknown, declared: ReadonlySet<string
       return {
         refs,
         fill: (values) =>
-          ((text) => (text === undefined ? [] : [`${key}=${forQuery(text)}`]))(
-            fillText(template, values, (each) => String(each)),
-          ),
+          ((text) => (text === undefined ? [] : [`${key}=${forQuery(text)}`]))(fillText(template, values, amongText)),
       };
     return { refs, fill: (values) => pairs(key, resolveRef(lone, values)) };
   }
   const node = compileValue(value, declared, refs);
   return { refs, fill: (values) => pairs(key, node(values)) };
 }
+
+/** A value beside other text of one pair: a list becomes `a,b`. */
+const amongText = (value: unknown): string => (Array.isArray(value) ? value.map(asText).join(',') : asText(value));
 
 function pairs(key: string, value: unknown): string[] {
   if (value === undefined || value === null) return [];

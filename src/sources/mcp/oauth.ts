@@ -1,5 +1,5 @@
 import type { ServerConfig } from '../../schema/index.ts';
-import { fail } from '../../schema/index.ts';
+import { fail, numberOf, textOf } from '../../schema/index.ts';
 
 type OAuth = NonNullable<ServerConfig['oauth']>;
 type Fetch = typeof globalThis.fetch;
@@ -32,10 +32,10 @@ export function accessTokens(oauth: OAuth, fetch: Fetch): AccessTokens {
     if (!answer.ok || typeof body['access_token'] !== 'string')
       throw fail('source.unreachable', {
         what: new URL(oauth.tokenUrl).host,
-        reason: `no access token (status ${answer.status}, ${String(body['error'] ?? 'no error given')})`,
+        reason: `no access token (status ${answer.status}, ${textOf(body['error']) || 'no error given'})`,
       });
     if (typeof body['refresh_token'] === 'string') refreshToken = body['refresh_token'];
-    const seconds = Number(body['expires_in'] ?? 300);
+    const seconds = numberOf(body['expires_in']) || 300;
     current = { token: body['access_token'], renewAt: performance.now() + Math.max(1, seconds * 0.9) * 1000 };
     return current.token;
   }

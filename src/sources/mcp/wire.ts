@@ -1,5 +1,5 @@
 import type { JSONRPCMessage, Transport, TransportSendOptions } from '@modelcontextprotocol/client';
-import { PassingMap } from '../../schema/index.ts';
+import { numberOf, PassingMap, textOf } from '../../schema/index.ts';
 import { Pending, type RequestOptions } from './pending.ts';
 
 export { WireTimeout, type RequestOptions } from './pending.ts';
@@ -146,7 +146,7 @@ export class Wire implements Transport {
     if (method === undefined) {
       const pending = typeof id === 'number' ? this.#taken(id) : undefined;
       if (!pending) return this.onmessage?.(message);
-      if (error) pending.reject(new RpcError(Number(error.code), String(error.message), error.data));
+      if (error) pending.reject(new RpcError(numberOf(error.code), textOf(error.message), error.data));
       else if (typeof result === 'object' && result !== null) pending.resolve(result);
       else pending.reject(new RpcError(-32603, 'the server answered neither a result nor an error'));
       return;
@@ -161,13 +161,13 @@ export class Wire implements Transport {
   }
 
   #progress(params: Record<string, unknown>): boolean {
-    const pending = this.#pending.get(Number(params['progressToken']));
+    const pending = this.#pending.get(numberOf(params['progressToken']));
     if (!pending) return false;
     const { progress, total, message } = params;
     pending.progress({
-      progress: Number(progress),
-      ...(total !== undefined && { total: Number(total) }),
-      ...(message !== undefined && { message: String(message) }),
+      progress: numberOf(progress),
+      ...(total !== undefined && { total: numberOf(total) }),
+      ...(message !== undefined && { message: textOf(message) }),
     });
     return true;
   }

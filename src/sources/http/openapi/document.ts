@@ -1,5 +1,5 @@
 import { parse as parseYaml } from 'yaml';
-import { fail, isObject } from '../../../schema/index.ts';
+import { fail, isObject, textOf } from '../../../schema/index.ts';
 
 export type Value = Record<string, unknown>;
 
@@ -14,10 +14,6 @@ export interface ApiDocument {
 }
 
 const mostHops = 32;
-
-/** What stands where a text belongs. A list or an object is none, and may not even let itself be made one. */
-export const textOf = (value: unknown): string =>
-  value === undefined || value === null || typeof value === 'object' ? '' : String(value);
 
 /** Reads JSON or YAML; throws import.invalid that says what is wrong. */
 export function parseDocument(text: string): unknown {

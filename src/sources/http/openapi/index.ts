@@ -1,6 +1,6 @@
 // OpenAPI documents as HTTP tools: a pure function from a document to tools and a report. May import: schema.
-import { isObject } from '../../../schema/index.ts';
-import { openDocument, parseDocument, textOf } from './document.ts';
+import { isObject, textOf } from '../../../schema/index.ts';
+import { openDocument, parseDocument } from './document.ts';
 import { convertOperation, methods, type ConvertOptions, type ImportedTool } from './operations.ts';
 import { SchemaReader, shorten } from './schemas.ts';
 import { secretPrefix } from './secret-names.ts';

@@ -1,5 +1,5 @@
-import { isObject, isTag, type HttpAuth, type ToolBody } from '../../../schema/index.ts';
-import { textOf, type ApiDocument, type Value } from './document.ts';
+import { isObject, isTag, textOf, type HttpAuth, type ToolBody } from '../../../schema/index.ts';
+import type { ApiDocument, Value } from './document.ts';
 import { addParameter, declare, noArguments, parametersOf, placeholder, type Arguments } from './parameters.ts';
 import { shorten, type SchemaReader } from './schemas.ts';
 import { credentialsOf, type NeededSecret } from './security.ts';

@@ -1,6 +1,6 @@
-import { isObject } from '../../../schema/index.ts';
+import { isObject, textOf } from '../../../schema/index.ts';
 import { isConnectionHeader, isHeaderName } from '../header-names.ts';
-import { textOf, type ApiDocument, type Value } from './document.ts';
+import type { ApiDocument, Value } from './document.ts';
 import { shorten, type SchemaReader } from './schemas.ts';
 import { literal } from './security.ts';
 

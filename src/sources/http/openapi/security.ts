@@ -1,5 +1,5 @@
-import { isObject, type HttpAuth } from '../../../schema/index.ts';
-import { textOf, type ApiDocument, type Value } from './document.ts';
+import { isObject, textOf, type HttpAuth } from '../../../schema/index.ts';
+import type { ApiDocument, Value } from './document.ts';
 import { upper } from './secret-names.ts';
 
 /** A secret that the imported tools use, and what a person should put into it. */

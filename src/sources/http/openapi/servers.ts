@@ -1,5 +1,5 @@
-import { isObject } from '../../../schema/index.ts';
-import { textOf, type ApiDocument, type Value } from './document.ts';
+import { isObject, textOf } from '../../../schema/index.ts';
+import type { ApiDocument, Value } from './document.ts';
 
 /** Where an operation is sent, or why that cannot be said. */
 export type Base = { origin: string; path: string; host: string } | { problem: string };
