@@ -28,11 +28,13 @@ export async function runProgram(
   try {
     const { head, tail } = await program.run(prepared);
     if (head.op === 'done') {
-      const { format } = prepared.shape;
+      const { format, endsInPrint } = prepared.shape;
+      const isPrintout = endsInPrint && head.json === 'null' && program.printed !== '';
       return {
         ok: true,
         printed: program.printed,
-        hasValue: !head.isNothing,
+        hasValue: !head.isNothing && !isPrintout,
+        ...(isPrintout ? { isPrintout } : {}),
         json: head.json,
         ...(head.shape === undefined ? {} : { large: { text: tail, shape: head.shape } }),
         ...(format ? { format } : {}),
