@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { fail, type BuiltInBundle, type Call, type Level } from '../schema/index.ts';
+import { fail, type BuiltInBundle, type Call, type Failure, type Level } from '../schema/index.ts';
 import type { TokenRow } from '../store/index.ts';
 import type { Tokens } from './tokens.ts';
 
@@ -116,8 +116,20 @@ function expiryOf({ ttl_seconds, expires_at }: CreateArgs): string | undefined {
   if (ttl_seconds !== undefined && expires_at !== undefined)
     throw fail('request.invalid', { reason: 'give ttl_seconds or expires_at, not both' });
   if (ttl_seconds !== undefined) return new Date(Date.now() + ttl_seconds * 1000).toISOString();
-  return expires_at === undefined ? undefined : new Date(expires_at).toISOString();
+  if (expires_at === undefined) return undefined;
+  const expiresAt = Date.parse(expires_at);
+  // Leap seconds have the right form, and no place in any calendar here.
+  if (Number.isNaN(expiresAt)) throw refusedExpiry('is no time on the calendar');
+  if (expiresAt <= Date.now()) throw refusedExpiry(`lies in the past; it is ${new Date().toISOString()} now`);
+  return new Date(expiresAt).toISOString();
 }
+
+const refusedExpiry = (message: string): Failure =>
+  fail(
+    'args.invalid',
+    { tool: 'token_create', reason: `/args/expires_at ${message}` },
+    { details: [{ path: '/args/expires_at', message }] },
+  );
 
 function withSecret(row: TokenRow, secret: string): object {
   const { id, ...rest } = shown(row);

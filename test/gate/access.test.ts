@@ -235,6 +235,25 @@ describe('who may do what', () => {
     assert.equal((await server.call('token_list', { page_token: 'zzz' })).error.code, 'page_token.invalid');
   });
 
+  it('makes no token that is over before it begins', async () => {
+    const make = async (expires_at: string) =>
+      (await server.ask('POST', '/call/token_create', { args: { name: 'due', scope: 'read', expires_at } })).body;
+    for (const [expires_at, reason] of [
+      ['2020-01-01T00:00:00Z', /^lies in the past; it is 2\d{3}-/],
+      [new Date().toISOString(), /^lies in the past/],
+      ['2099-12-31T23:59:60Z', /^is no time on the calendar$/],
+    ] as const) {
+      const { error } = await make(expires_at);
+      assert.equal(error.code, 'args.invalid', expires_at);
+      assert.equal(error.details[0].path, '/args/expires_at');
+      assert.match(error.details[0].message, reason);
+    }
+    const made = await make('2099-01-01T01:00:00+01:00');
+    assert.equal(made.value.expires_at, '2099-01-01T00:00:00.000Z');
+    const { tokens: all } = (await server.call('token_list', { page_size: 256 })).value;
+    assert.equal(all.filter((each: any) => each.name === 'due').length, 1);
+  });
+
   it('never takes a token from the query', async () => {
     assert.equal(
       (await fetch(`${server.url}/tools/bundles?token=${server.token}&authorization=Bearer%20${server.token}`)).status,
