@@ -66,6 +66,15 @@ export class FolderLook {
     }
   }
 
+  /** Looks at the bundles that came or went: where nobody tells us of them, at every turn. */
+  async atRoot(): Promise<void> {
+    const { watch, records } = this.#options;
+    watch.add('');
+    const there = new Set(await this.folders());
+    const known = records.bundleFolders();
+    for (const folder of there.symmetricDifference(known)) await this.atFolder(folder);
+  }
+
   async atFolder(folder: string): Promise<void> {
     const present = await this.filesOf(folder);
     if (present.length === 0) this.#options.watch.drop(folder);

@@ -32,7 +32,10 @@ export class FolderWatch {
         const path = folder === '' ? (name ?? '') : name === null ? folder : `${folder}/${name}`;
         if (kind !== 'rename' || !this.#isExpected(path)) this.touch(path);
       });
-      watcher.on('error', () => this.drop(folder));
+      watcher.on('error', () => {
+        this.drop(folder);
+        this.blind.add(folder);
+      });
       this.#watchers.set(folder, watcher);
       this.blind.delete(folder);
     } catch {

@@ -305,7 +305,7 @@ export class StoredCatalog {
     // Announced is not yet moved: each row is looked at in two rounds before it counts as seen.
     this.#settledSeq = Math.max(this.#settledSeq, this.#settlingSeq);
     this.#settlingSeq = newest;
-    for (const folder of this.#watch.blind) await this.#lookAtAll(new Set([folder]));
+    for (const folder of this.#watch.blind) await (folder === '' ? this.#look.atRoot() : this.#look.atFolder(folder));
   }
 
   /** Looks at what other processes told lately; answers the newest row. */

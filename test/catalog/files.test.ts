@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
+import fs from 'node:fs';
 import { mkdir, readdir, readFile, rename, rm, utimes, writeFile } from 'node:fs/promises';
+import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { v7 } from 'uuid';
@@ -61,6 +63,32 @@ describe('the catalog on disk', () => {
     await until(async () => (await server.ask('GET', bundle.tool('t'))).status === 404);
     await rename(`${folder}-away`, folder);
     await until(async () => (await server.ask('GET', bundle.tool('t'))).status === 200);
+  });
+
+  it('sees bundles made and removed by hand where the system cannot watch any folder', async () => {
+    await server.close();
+    const { watch } = fs;
+    fs.watch = () => {
+      throw Object.assign(new Error('no more watches'), { code: 'ENOSPC' });
+    };
+    syncBuiltinESMExports();
+    try {
+      server = await testServer({ home: server.home });
+      const bundle = await makeBundle(server, 'unwatched');
+      await server.ask('PUT', bundle.tool('t'), toolBody());
+      const folder = join(server.home, 'catalog', bundle.id);
+      await rename(folder, `${folder}-away`);
+      await until(async () => (await server.ask('GET', bundle.tool('t'))).status === 404, 20_000);
+      await rename(`${folder}-away`, folder);
+      await until(async () => (await server.ask('GET', bundle.tool('t'))).status === 200, 20_000);
+      fs.watch = watch;
+      syncBuiltinESMExports();
+      await rm(folder, { recursive: true });
+      await until(async () => (await server.ask('GET', bundle.tool('t'))).status === 404, 20_000);
+    } finally {
+      fs.watch = watch;
+      syncBuiltinESMExports();
+    }
   });
 
   it('sees what was edited by hand while it was down', async () => {
