@@ -1,16 +1,17 @@
-import { spawn } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { startTestServer, type TestServer } from '../test/support/running-server.ts';
 import { load } from './load.ts';
+import { endGroup, freePort, openSession, startOn } from './mcp-peer.ts';
 import { interleave, type Row } from './measure.ts';
 import { peer } from './peers.ts';
 
 export const about = 'programs over MCP against an MCP echo of ours, against single calls, and against executor';
 
 const revision = '2026-07-28';
+const executorVersion = '1.5.9';
+const accept = 'application/json, text/event-stream';
 const tenCalls = Array.from({ length: 10 }, (_, i) => `a${i} = demo.foo(text="${i}")`).join('\n') + '\na9';
 const tenAtOnce = 'parallel([("demo.foo", {"text": str(i)}) for i in range(10)])';
 const filter =
@@ -42,7 +43,7 @@ export async function bench(): Promise<Row[]> {
       run('1+1', 8, 1000),
     ])
       await warm();
-    for (const code of Object.values(theirs)) await executor.run(code, 10);
+    for (const code of Object.values(theirs)) await executor.run(code, 60);
 
     const one = await interleave(7, { ours: run('1+1', 1, 500), other: echo(1, 500) });
     const eight = await interleave(7, { ours: run('1+1', 8, 1600), other: echo(8, 1600) });
@@ -90,7 +91,7 @@ export async function bench(): Promise<Row[]> {
         what: `${what} against executor`,
         unit: 'programs/s',
         ...taken,
-        otherName: 'executor 1.5.9',
+        otherName: `executor ${executorVersion}`,
         goal: { of: 'ratio', atLeast: 25 },
       });
     }
@@ -119,7 +120,7 @@ async function perCall(
     path,
     headers: {
       authorization: `Bearer ${server.token}`,
-      accept: 'application/json, text/event-stream',
+      accept,
       'mcp-protocol-version': revision,
       'mcp-method': 'tools/call',
       'mcp-name': name,
@@ -127,58 +128,37 @@ async function perCall(
     body: { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: args, _meta: meta } },
     inFlight,
     requests,
-    check(body, status) {
-      if (status !== 200 || body.includes('"isError":true') || body.includes('"error":'))
-        throw new Error(body.slice(0, 500));
-    },
+    check,
   });
   return p50;
 }
 
-/** The other code mode, over its own stdio: the shortest way to it. */
+/** The other code mode, at the same kind of door: MCP over streamable HTTP. */
 async function startExecutor(): Promise<{ run(code: string, times: number): Promise<number>; stop(): Promise<void> }> {
-  const folder = peer('executor', '1.5.9');
   const home = await mkdtemp(join(tmpdir(), 'oub-executor-'));
-  const child = spawn(join(folder, 'bin', 'executor'), ['mcp'], {
-    cwd: home,
-    env: { PATH: process.env['PATH'], HOME: home },
-    stdio: ['pipe', 'pipe', 'ignore'],
-    // It starts a process of its own, which would outlive it.
-    detached: true,
+  const port = await freePort();
+  const program = join(peer('executor', executorVersion), 'bin', 'executor');
+  const env = { PATH: process.env['PATH'], HOME: home };
+  const child = await startOn(port, program, ['web', '--port', String(port)], { cwd: home, env });
+  const execute = (code: string): object => ({
+    jsonrpc: '2.0',
+    id: 1,
+    method: 'tools/call',
+    params: { name: 'execute', arguments: { code } },
   });
-  const waiting = new Map<number, (message: { result?: { isError?: boolean } }) => void>();
-  createInterface({ input: child.stdout }).on('line', (line) => {
-    const message = JSON.parse(line) as { id?: number; result?: object };
-    if (message.id !== undefined) waiting.get(message.id)?.(message);
-  });
-  let ids = 0;
-  const ask = (method: string, params: object): Promise<{ result?: { isError?: boolean } }> =>
-    new Promise((resolve) => {
-      waiting.set(++ids, resolve);
-      child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', id: ids, method, params })}\n`);
-    });
-  await ask('initialize', {
-    protocolVersion: '2025-06-18',
-    capabilities: {},
-    clientInfo: { name: 'bench', version: '1' },
-  });
-  child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', method: 'notifications/initialized' })}\n`);
+  const url = `http://127.0.0.1:${port}`;
+  const opened = await openSession(url, '/mcp', { accept }, execute(theirs.sum), '"2"');
   return {
-    async run(code, times) {
-      const taken: number[] = [];
-      for (let i = 0; i < times; i++) {
-        const startedAt = performance.now();
-        const answer = await ask('tools/call', { name: 'execute', arguments: { code } });
-        if (!answer.result || answer.result.isError) throw new Error(`executor: ${JSON.stringify(answer)}`);
-        taken.push(performance.now() - startedAt);
-      }
-      return taken.sort((a, b) => a - b)[times >> 1]!;
-    },
+    run: async (code, times) =>
+      (await load({ ...opened, body: execute(code), inFlight: 1, requests: times, check })).p50,
     async stop() {
-      const ended = new Promise((resolve) => child.once('exit', resolve));
-      process.kill(-child.pid!, 'SIGKILL');
-      await ended;
+      await endGroup(child);
       await rm(home, { recursive: true, force: true });
     },
   };
+}
+
+function check(body: string, status: number): void {
+  if (status !== 200 || body.includes('"isError":true') || body.includes('"error":'))
+    throw new Error(body.slice(0, 500));
 }

@@ -1,12 +1,11 @@
-import { spawn, type ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
+import type { ChildProcess } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startTestServer } from '../test/support/running-server.ts';
 import { load } from './load.ts';
+import { endGroup, freePort, openSession, startOn, type Endpoint } from './mcp-peer.ts';
 import { interleave, type Row } from './measure.ts';
 import { peer } from './peers.ts';
 
@@ -20,13 +19,6 @@ const rounds = 5;
 /** Before anything is measured: on either side as many as it takes until its code is compiled. */
 const warmUp = 4000;
 
-interface Endpoint {
-  url: string;
-  path: string;
-  headers: Record<string, string>;
-  body: object;
-}
-
 const call = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'echo', arguments: { text: 'hello' } } };
 const accept = { accept: 'application/json, text/event-stream' };
 
@@ -38,43 +30,37 @@ export async function bench(): Promise<Row[]> {
   const server = await startTestServer({ home, args: ['--log', 'warn'] });
   try {
     const [directPort, proxyPort, gatewayPort] = await Promise.all([freePort(), freePort(), freePort()]);
-    children.push(await start([lean, String(directPort)], directPort));
+    children.push(await startOn(directPort, process.execPath, [lean, String(directPort)]));
     children.push(
-      await start(
-        [
-          bin('mcp-proxy', proxyVersion),
-          '--port',
-          String(proxyPort),
-          '--server',
-          'stream',
-          '--',
-          process.execPath,
-          lean,
-        ],
-        proxyPort,
-      ),
+      await startOn(proxyPort, process.execPath, [
+        bin('mcp-proxy', proxyVersion),
+        '--port',
+        String(proxyPort),
+        '--server',
+        'stream',
+        '--',
+        process.execPath,
+        lean,
+      ]),
     );
     children.push(
-      await start(
-        [
-          bin('supergateway', gatewayVersion),
-          '--stdio',
-          `${process.execPath} ${lean}`,
-          '--outputTransport',
-          'streamableHttp',
-          '--stateful',
-          '--port',
-          String(gatewayPort),
-          '--logLevel',
-          'none',
-        ],
-        gatewayPort,
-      ),
+      await startOn(gatewayPort, process.execPath, [
+        bin('supergateway', gatewayVersion),
+        '--stdio',
+        `${process.execPath} ${lean}`,
+        '--outputTransport',
+        'streamableHttp',
+        '--stateful',
+        '--port',
+        String(gatewayPort),
+        '--logLevel',
+        'none',
+      ]),
     );
     const direct: Endpoint = { url: `http://127.0.0.1:${directPort}`, path: '/', headers: {}, body: call };
-    const ours = await opened(server.url, '/mcp/b/lean', { ...accept, authorization: `Bearer ${server.token}` });
-    const proxy = await opened(`http://127.0.0.1:${proxyPort}`, '/mcp', accept);
-    const gateway = await opened(`http://127.0.0.1:${gatewayPort}`, '/mcp', accept);
+    const ours = await opened(server.url, '/mcp/b/lean', { authorization: `Bearer ${server.token}` });
+    const proxy = await opened(`http://127.0.0.1:${proxyPort}`, '/mcp');
+    const gateway = await opened(`http://127.0.0.1:${gatewayPort}`, '/mcp');
     for (const side of [direct, ours, proxy, gateway]) await run(side, 8, warmUp);
     const rows: Row[] = [];
     for (const inFlight of [1, 8, 64]) {
@@ -112,11 +98,14 @@ export async function bench(): Promise<Row[]> {
     });
     return rows;
   } finally {
-    for (const child of children) killGroup(child);
+    await Promise.all(children.map(endGroup));
     await server.stop();
     await rm(home, { recursive: true, force: true });
   }
 }
+
+const opened = (url: string, path: string, headers = {}): Promise<Endpoint> =>
+  openSession(url, path, { ...accept, ...headers }, call, 'hello');
 
 /** Every line has a request id of its own: in one session they must not be the same at the same time. */
 async function run(
@@ -144,71 +133,10 @@ async function within<T>(ms: number, work: Promise<T>, what: string): Promise<T>
   return Promise.race([work, late]).finally(() => clearTimeout(timer));
 }
 
-function killGroup({ pid }: ChildProcess): void {
-  try {
-    if (pid) process.kill(-pid, 'SIGKILL');
-  } catch {
-    // It is gone already.
-  }
-}
-
-/** An initialised session, so that every side does the same. */
-async function opened(url: string, path: string, headers: Record<string, string>): Promise<Endpoint> {
-  const send = (body: object, more: Record<string, string> = {}) =>
-    fetch(url + path, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', ...headers, ...more },
-      body: JSON.stringify(body),
-      signal: AbortSignal.timeout(5000),
-    });
-  const hello = {
-    jsonrpc: '2.0',
-    id: 0,
-    method: 'initialize',
-    params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'bench', version: '1' } },
-  };
-  for (let i = 0; ; i++) {
-    const answer = await send(hello).catch(() => undefined);
-    const session = answer?.headers.get('mcp-session-id');
-    const text = await answer?.text();
-    if (answer?.ok && session) {
-      const known = { 'mcp-session-id': session };
-      await (await send({ jsonrpc: '2.0', method: 'notifications/initialized' }, known)).text();
-      const first = await (await send(call, known)).text();
-      if (first.includes('hello')) return { url, path, headers: { ...headers, ...known }, body: call };
-    }
-    if (i > 100) throw new Error(`${url} does not answer: ${answer?.status} ${text}`);
-    await new Promise((resolve) => setTimeout(resolve, 100));
-  }
-}
-
 function bin(name: string, version: string): string {
   const folder = peer(name, version);
   const { bin: programs } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as {
     bin: string | Record<string, string>;
   };
   return join(folder, typeof programs === 'string' ? programs : (programs[name] ?? Object.values(programs)[0] ?? ''));
-}
-
-async function start(args: string[], port: number): Promise<ChildProcess> {
-  const child = spawn(process.execPath, args, { stdio: 'ignore', detached: true });
-  for (let i = 0; i < 200; i++) {
-    const probe = connect(port, '127.0.0.1');
-    const isUp = await once(probe, 'connect').then(
-      () => true,
-      () => false,
-    );
-    probe.destroy();
-    if (isUp) break;
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
-  return child;
-}
-
-async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1');
-  await once(probe, 'listening');
-  const { port } = probe.address() as { port: number };
-  probe.close();
-  return port;
 }
