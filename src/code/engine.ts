@@ -59,8 +59,6 @@ export type ProgramOutcome =
       printed: string;
       /** False when the program ended without a value. */
       hasValue: boolean;
-      /** True when it ended with `print(...)`: what it printed is its answer. */
-      isPrintout?: boolean;
       /** The value as compact JSON text; empty when it is `large`. */
       json: string;
       large?: LargeValue;

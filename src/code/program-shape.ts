@@ -12,8 +12,6 @@ export interface ProgramShape {
   /** Top-level names that a function further up uses: the interpreter would ask the host for them. */
   forwardNames: string[];
   endsInExpression: boolean;
-  /** The last expression is `print(...)` itself: what it prints is meant, not its value. */
-  endsInPrint: boolean;
   /** Calls that can be checked before anything runs. */
   callSites: CallSite[];
   format?: 'json' | 'yaml';
@@ -74,7 +72,6 @@ export function programShape(code: string): ProgramShape {
     boundNames: new Set(bound.keys()),
     forwardNames,
     endsInExpression: endsInExpression(lines),
-    endsInPrint: !bound.has('print') && endsInPrint(lines),
     callSites: callSites(lines, new Set(bound.keys())),
   };
   const format = formatOf(lines);
@@ -145,26 +142,14 @@ function* imported(all: readonly Token[], word: string): Generator<[string, numb
   }
 }
 
-/** The tokens behind the last `;` of a line that has something behind it. */
-function lastStatement({ tokens }: LogicalLine): readonly Token[] {
-  const cut = tokens.findLastIndex((token, i) => token.text === ';' && token.depth === 0 && i < tokens.length - 1);
-  return tokens.slice(cut + 1);
-}
-
-function endsInPrint(lines: readonly LogicalLine[]): boolean {
-  const last = lines.at(-1);
-  if (!last || last.indent > 0) return false;
-  const all = lastStatement(last);
-  const statement = all.at(-1)?.text === ';' ? all.slice(0, -1) : all;
-  if (statement[0]?.text !== 'print' || statement[1]?.text !== '(') return false;
-  // Nothing stands outside the one pair of brackets.
-  return statement.findIndex((token, i) => i > 1 && token.text === ')' && token.depth === 0) === statement.length - 1;
-}
-
 function endsInExpression(lines: readonly LogicalLine[]): boolean {
   const last = lines.at(-1);
   if (!last || last.indent > 0 || statementWords.has(last.tokens[0]!.text)) return false;
-  const statement = lastStatement(last);
+  let statement = last.tokens;
+  const cut = statement.findLastIndex(
+    (token, i) => token.text === ';' && token.depth === 0 && i < statement.length - 1,
+  );
+  if (cut >= 0) statement = statement.slice(cut + 1);
   if (statementWords.has(statement[0]!.text) || statement[0]!.text === '@') return false;
   let isLambda = false;
   for (const token of statement) {

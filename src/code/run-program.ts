@@ -28,13 +28,11 @@ export async function runProgram(
   try {
     const { head, tail } = await program.run(prepared);
     if (head.op === 'done') {
-      const { format, endsInPrint } = prepared.shape;
-      const isPrintout = endsInPrint && head.json === 'null' && program.printed !== '';
+      const { format } = prepared.shape;
       return {
         ok: true,
         printed: program.printed,
-        hasValue: !head.isNothing && !isPrintout,
-        ...(isPrintout ? { isPrintout } : {}),
+        hasValue: !head.isNothing,
         json: head.json,
         ...(head.shape === undefined ? {} : { large: { text: tail, shape: head.shape } }),
         ...(format ? { format } : {}),

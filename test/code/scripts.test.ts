@@ -33,11 +33,6 @@ test('a script calls other tools; its arguments are variables', async () => {
   assert.equal(await server.run('multi.colours(city="Bern")["city"]'), 'Bern');
 });
 
-test('a script that ends with print answers what it printed', async () => {
-  assert.equal((await put('says', script('print("so", city)', { argSchema: cities }))).status, 201);
-  assert.deepEqual(await server.call('multi_says', { city: 'Bern' }), { ok: true, value: 'so Bern\n' });
-});
-
 test('what is wrong with a program is found when it is stored', async () => {
   for (const [code, reason] of [
     ['x = (', /SyntaxError/],

@@ -7,7 +7,6 @@ const noValue = 'Code executed successfully (no return value)';
 
 /** The text of a finished program: what it printed, then its value. */
 export async function answerText(outcome: Finished, introspection: ReadonlySet<string>): Promise<string> {
-  if (outcome.isPrintout) return outcome.printed.replace(/\n$/, '');
   return withPrinted(outcome.printed, await valueText(outcome, introspection));
 }
 
