@@ -68,3 +68,22 @@ test('what is imported late is a file of ours: a bundle would not know the names
   );
   assert.deepEqual(late, []);
 });
+
+test('every run draws the same examples, and others for another seed', () => {
+  const drawn = (seed?: string): string => {
+    const { OUBLIETTE_TEST_SEED: _ours, ...env } = process.env;
+    const url = new URL('./kit/fast-check.ts', import.meta.url).href;
+    const program = `import fc from ${JSON.stringify(url)}; console.log(fc.sample(fc.string(), 50));
+      try { fc.assert(fc.property(fc.nat(), (n) => n < 1000), { numRuns: 500 }); } catch (error) { console.log(error.message); }`;
+    const { stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '--eval', program], {
+      env: { ...env, ...(seed !== undefined && { OUBLIETTE_TEST_SEED: seed }) },
+    });
+    return stdout.toString() + stderr.toString();
+  };
+  const usual = drawn();
+  assert.match(usual, /Property failed .*seed: 1,/s);
+  assert.equal(drawn(), usual);
+  assert.notEqual(drawn('2'), usual);
+  assert.match(drawn('2'), /seed: 2,/);
+  assert.match(drawn('x'), /OUBLIETTE_TEST_SEED must be a whole number/);
+});

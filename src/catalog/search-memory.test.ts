@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import fc from 'fast-check';
+import fc from '../../test/kit/fast-check.ts';
 import type { SearchDoc, SearchHit } from './search.ts';
 import { SearchMemory } from './search-memory.ts';
 import { scan } from './search-scan.ts';

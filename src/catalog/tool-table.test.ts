@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import fc from 'fast-check';
+import fc from '../../test/kit/fast-check.ts';
 import { newUuid } from '../schema/index.ts';
 import { toolPath } from './stored-files.ts';
 import { StoredRecords, type Change } from './stored-records.ts';

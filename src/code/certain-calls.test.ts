@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import fc from 'fast-check';
+import fc from '../../test/kit/fast-check.ts';
 import { certainCalls } from './certain-calls.ts';
 import { functionInfo, openEngine, type ProgramOutcome, type World } from './index.ts';
 import { programShape } from './program-shape.ts';

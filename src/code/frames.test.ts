@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import fc from 'fast-check';
+import fc from '../../test/kit/fast-check.ts';
 import { encodeFrame, FrameReader } from './frames.ts';
 
 test('frames come out as they went in, wherever they were cut on the way', () => {

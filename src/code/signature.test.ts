@@ -1,6 +1,6 @@
 import { test } from 'node:test';
 import assert from 'node:assert/strict';
-import fc from 'fast-check';
+import fc from '../../test/kit/fast-check.ts';
 import { bindArguments } from './bind-arguments.ts';
 import { functionInfo } from './signature.ts';
 

@@ -1,6 +1,6 @@
 import { after, test } from 'node:test';
 import assert from 'node:assert/strict';
-import fc from 'fast-check';
+import fc from '../../test/kit/fast-check.ts';
 import { openEngine } from './index.ts';
 import { exampleInvocation, expandSnippets, parseInline, type Snippets } from './snippets.ts';
 

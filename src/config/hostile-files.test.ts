@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import fc from 'fast-check';
+import fc from '../../test/kit/fast-check.ts';
 import { Failure } from '../schema/index.ts';
 import { checkConfig, checkPrompts } from './check.ts';
 import { edited } from './edit.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import fc from 'fast-check';
+import fc from '../../test/kit/fast-check.ts';
 import { strToU8, zipSync, type Zippable } from 'fflate';
 import { unzipBundles, zipBundles, zipToSend } from './bundle-zip.ts';
 

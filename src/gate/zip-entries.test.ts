@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import fc from 'fast-check';
+import fc from '../../test/kit/fast-check.ts';
 import { strToU8, Zip, ZipDeflate, zipSync } from 'fflate';
 import { DamagedZip, zipEntries } from './zip-entries.ts';
 

@@ -5,7 +5,7 @@ import { mkdir, mkdtemp, readdir, rm, stat, utimes, writeFile } from 'node:fs/pr
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, test } from 'node:test';
-import fc from 'fast-check';
+import fc from '../../test/kit/fast-check.ts';
 import { Database, openEvents, type EventTables } from '../store/index.ts';
 import { eventLog, type EventLog } from './index.ts';
 

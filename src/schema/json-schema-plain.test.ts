@@ -4,7 +4,7 @@ import { Ajv } from 'ajv';
 import { Ajv2019 } from 'ajv/dist/2019.js';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
-import fc from 'fast-check';
+import fc from '../../test/kit/fast-check.ts';
 import { checkSchema, compileSchema } from './json-schema.ts';
 import { inspectSchema } from './json-schema-guard.ts';
 import { isPlainSchema } from './json-schema-plain.ts';

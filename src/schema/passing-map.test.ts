@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { getHeapStatistics, setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import fc from 'fast-check';
+import fc from '../../test/kit/fast-check.ts';
 import { PassingMap } from './passing-map.ts';
 
 test('holds what a map would hold, however often it begins anew', () => {

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import fc from 'fast-check';
+import fc from '../../test/kit/fast-check.ts';
 import { afterPowerCut } from '../../test/kit/power-cut.ts';
 import type { NewFile, SharedPlace } from './file-messages.ts';
 import { FileThread } from './file-thread.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import fc from 'fast-check';
+import fc from '../kit/fast-check.ts';
 import { makeBundle, toolBody } from '../kit/catalog.ts';
 import { testServer, type TestServer } from '../kit/server.ts';
 

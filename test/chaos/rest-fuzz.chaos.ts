@@ -1,6 +1,6 @@
 import { randomUUIDv7 } from 'node:crypto';
 import { Agent, request } from 'node:http';
-import fc from 'fast-check';
+import fc from '../kit/fast-check.ts';
 import { catalogue } from '../../src/schema/index.ts';
 import { startTestServer, type TestServer } from '../support/running-server.ts';
 import type { Tally } from './run.ts';

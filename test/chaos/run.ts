@@ -8,6 +8,7 @@
 //   export async function chaos(rounds: number): Promise<Tally>
 // Everything counted goes into `counted`; every broken promise is one line in `violations`. A shorter run of the same
 // function belongs into a test of its own (<name>.test.ts), so that `npm test` has it too.
+import { randomInt } from 'node:crypto';
 import { globSync } from 'node:fs';
 import { basename, join } from 'node:path';
 
@@ -31,6 +32,8 @@ if (import.meta.main) {
     console.log(`npm run chaos [-- NAME ..], where NAME is one of: ${known.join(', ')}`);
     process.exit(2);
   }
+  process.env['OUBLIETTE_TEST_SEED'] ??= String(randomInt(2 ** 31));
+  console.log(`The same examples again: OUBLIETTE_TEST_SEED=${process.env['OUBLIETTE_TEST_SEED']}`);
   let broken = 0;
   for (const name of wanted.length > 0 ? wanted : known) {
     const { about, full, chaos } = (await import(join(import.meta.dirname, `${name}.chaos.ts`))) as Item;

@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import fc from '../kit/fast-check.ts';
 import { catalogue } from '../../src/schema/index.ts';
 import { rawRelay, type RawRelay } from '../kit/relay-socket.ts';
 import { testServer } from '../kit/server.ts';

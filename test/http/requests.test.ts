@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
 import { after, before, beforeEach, test } from 'node:test';
-import fc from 'fast-check';
+import fc from '../kit/fast-check.ts';
 import type { HttpImpl } from '../../src/schema/index.ts';
 import { hasCode, openBench, testServer, type Bench, type TestServer } from './testbed.ts';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
-import fc from 'fast-check';
+import fc from '../../../test/kit/fast-check.ts';
 import type { AgentSpec } from '../agent.ts';
 import { converse, type Conversation } from '../fixtures/conversation.ts';
 import { droidDriver, droidFiles } from './droid.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import fc from 'fast-check';
+import fc from '../../../test/kit/fast-check.ts';
 import { frames, type Frame } from './event-stream.ts';
 
 const wire = (sent: Frame[]) =>

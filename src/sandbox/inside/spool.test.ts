@@ -3,7 +3,7 @@ import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
-import fc from 'fast-check';
+import fc from '../../../test/kit/fast-check.ts';
 import { spoolReader } from '../spool-reader.ts';
 import { lineSplitter } from './line-splitter.ts';
 import { spoolWriter } from './spool-writer.ts';

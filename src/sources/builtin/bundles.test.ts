@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
-import fc from 'fast-check';
+import fc from '../../../test/kit/fast-check.ts';
 import type { BuiltInBundle, Failure } from '../../schema/index.ts';
 import { evaluate } from './arithmetic.ts';
 import { called } from './fixtures/called.ts';

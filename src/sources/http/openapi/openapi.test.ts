@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import fc from 'fast-check';
+import fc from '../../../../test/kit/fast-check.ts';
 import { compileSchema, isSlug } from '../../../schema/index.ts';
 import { compileRequest } from '../request-plan.ts';
 import { one, propertiesOf, read, requestOf, v3 } from './fixtures/read-document.ts';

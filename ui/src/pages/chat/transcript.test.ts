@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import fc from 'fast-check';
+import fc from '../../../../test/kit/fast-check.ts';
 import type { SessionEvent } from '../../api/shapes.ts';
 import { opensPalette } from './plus-trigger.ts';
 import { emptyTranscript, withDelta, withEvent } from './transcript.ts';
