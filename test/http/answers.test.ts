@@ -1,33 +1,14 @@
 import assert from 'node:assert/strict';
 import { createServer as createTcpServer, type AddressInfo, type Socket } from 'node:net';
-import { after, before, beforeEach, test } from 'node:test';
+import { beforeEach, test } from 'node:test';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import type { HttpImpl } from '../../src/schema/index.ts';
-import { hasCode, openBench, testServer, type Bench, type Seen, type TestServer } from './testbed.ts';
+import { hasCode, openPlace, testServer, type Seen, type TestServer } from './testbed.ts';
 
-let server: TestServer;
-let bench: Bench;
-before(async () => {
-  server = await testServer();
-  bench = await openBench(['127.0.0.1']);
-});
-after(async () => {
-  server.close();
-  await bench.close();
-});
+const { server, bench, ask } = await openPlace(() => ['127.0.0.1']);
 beforeEach(() => void server.seen.splice(0));
 
 type Response = Parameters<TestServer['answer']>[1];
-const ask = (
-  more: Partial<HttpImpl['request']> = {},
-  response?: HttpImpl['response'],
-  options: Parameters<Bench['run']>[2] = {},
-) =>
-  bench.run(
-    { request: { method: 'GET', urlTemplate: `${server.url}/`, ...more }, ...(response && { response }) },
-    {},
-    options,
-  );
 const json = (response: Response, value: unknown, status = 200): unknown =>
   response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(value));
 /** Answers each request with the next of these; the last one stays. */

@@ -1,22 +1,11 @@
 import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
-import { after, before, beforeEach, test } from 'node:test';
+import { beforeEach, test } from 'node:test';
 import fc from '../kit/fast-check.ts';
 import type { HttpImpl } from '../../src/schema/index.ts';
-import { hasCode, openBench, testServer, type Bench, type TestServer } from './testbed.ts';
+import { answerOk, hasCode, openPlace } from './testbed.ts';
 
-let server: TestServer;
-let bench: Bench;
-before(async () => {
-  server = await testServer((_, response) =>
-    response.writeHead(200, { 'content-type': 'application/json' }).end('{"ok":1}'),
-  );
-  bench = await openBench([server.host]);
-});
-after(async () => {
-  server.close();
-  await bench.close();
-});
+const { server, bench } = await openPlace(({ host }) => [host], answerOk);
 beforeEach(() => void server.seen.splice(0));
 
 const last = () => server.seen.at(-1)!;

@@ -1,20 +1,9 @@
 import assert from 'node:assert/strict';
-import { after, before, beforeEach, test } from 'node:test';
+import { beforeEach, test } from 'node:test';
 import type { Call, Failure, HttpImpl } from '../../src/schema/index.ts';
-import { hasCode, openBench, testServer, type Bench, type TestServer } from './testbed.ts';
+import { answerOk, hasCode, openBench, openPlace } from './testbed.ts';
 
-let server: TestServer;
-let bench: Bench;
-before(async () => {
-  server = await testServer((_, response) =>
-    response.writeHead(200, { 'content-type': 'application/json' }).end('{"ok":1}'),
-  );
-  bench = await openBench([server.host]);
-});
-after(async () => {
-  server.close();
-  await bench.close();
-});
+const { server, bench } = await openPlace(({ host }) => [host], answerOk);
 beforeEach(() => void server.seen.splice(0));
 
 const get = (path: string): HttpImpl['request'] => ({ method: 'GET', urlTemplate: server.url + path });

@@ -1,29 +1,9 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import type { HttpImpl, Progress } from '../../src/schema/index.ts';
-import { hasCode, openBench, testServer, type Bench, type TestServer } from './testbed.ts';
+import { hasCode, openPlace } from './testbed.ts';
 
-let server: TestServer;
-let bench: Bench;
-before(async () => {
-  server = await testServer();
-  bench = await openBench(['127.0.0.1']);
-});
-after(async () => {
-  server.close();
-  await bench.close();
-});
-
-const ask = (
-  more: Partial<HttpImpl['request']> = {},
-  response?: HttpImpl['response'],
-  options: Parameters<Bench['run']>[2] = {},
-) =>
-  bench.run(
-    { request: { method: 'GET', urlTemplate: `${server.url}/`, ...more }, ...(response && { response }) },
-    {},
-    options,
-  );
+const { server, bench, ask } = await openPlace(() => ['127.0.0.1']);
 
 test('server-sent events and JSON lines are passed on as they come and collected at the end', async () => {
   let release = (): void => {};

@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { after } from 'node:test';
 import { text } from 'node:stream/consumers';
 import type { Call, HttpImpl, JsonSchema, Progress, ToolResult, ToolView } from '../../src/schema/index.ts';
 import { dialler, httpSource, type Dialler, type HttpSource, type Resolve } from '../../src/sources/http/index.ts';
@@ -114,6 +115,30 @@ export async function openBench(allowedHosts: string[], resolve?: Resolve): Prom
     },
   };
 }
+
+/** A server, a bench that may reach it, and `ask` for `/` of that server; all gone after the tests of the file. */
+export async function openPlace(allowedHosts: (server: TestServer) => string[], answer?: TestServer['answer']) {
+  const server = await testServer(answer);
+  const bench = await openBench(allowedHosts(server));
+  after(async () => {
+    server.close();
+    await bench.close();
+  });
+  const ask = (
+    more: Partial<HttpImpl['request']> = {},
+    response?: HttpImpl['response'],
+    options: RunOptions = {},
+  ): Promise<ToolResult> =>
+    bench.run(
+      { request: { method: 'GET', urlTemplate: `${server.url}/`, ...more }, ...(response && { response }) },
+      {},
+      options,
+    );
+  return { server, bench, ask };
+}
+
+export const answerOk: TestServer['answer'] = (_, response) =>
+  void response.writeHead(200, { 'content-type': 'application/json' }).end('{"ok":1}');
 
 /** For `assert.rejects`: the failure carries this code. */
 export const hasCode =
