@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { createParser } from 'eventsource-parser';
 import { bundledProgram } from '../src/entry.ts';
-import { endSandboxes, startTestServer, type TestServer } from '../test/support/running-server.ts';
+import { endSandboxes, startTestServer, type TestServer } from '../test/kit/running-server.ts';
 import { startChild } from './child.ts';
 import { interleave, median, type Row } from './measure.ts';
 

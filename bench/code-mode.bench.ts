@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { startTestServer, type TestServer } from '../test/support/running-server.ts';
+import { startTestServer, type TestServer } from '../test/kit/running-server.ts';
 import { load } from './load.ts';
 import { endGroup, freePort, openSession, startOn } from './mcp-peer.ts';
 import { interleave, type Row } from './measure.ts';

@@ -1,4 +1,4 @@
-import { startTestServer } from '../test/support/running-server.ts';
+import { startTestServer } from '../test/kit/running-server.ts';
 import { startChild } from './child.ts';
 import { load } from './load.ts';
 import { interleave, type Row } from './measure.ts';

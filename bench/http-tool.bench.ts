@@ -4,7 +4,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { newUuid } from '../src/schema/index.ts';
-import { startTestServer, type TestServer } from '../test/support/running-server.ts';
+import { startTestServer, type TestServer } from '../test/kit/running-server.ts';
 import { startChild } from './child.ts';
 import { load } from './load.ts';
 import { interleave, type Row } from './measure.ts';

@@ -15,7 +15,7 @@ import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { schemaVersion, toolPath, toText, type ToolFile } from '../src/catalog/stored-files.ts';
 import { newUuid, toolName } from '../src/schema/index.ts';
-import { startTestServer } from '../test/support/running-server.ts';
+import { startTestServer } from '../test/kit/running-server.ts';
 import { builtServer } from './built-server.ts';
 import { peer } from './peers.ts';
 

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { startTestServer, type TestServer } from '../test/support/running-server.ts';
+import { startTestServer, type TestServer } from '../test/kit/running-server.ts';
 import { builtServer } from './built-server.ts';
 import { indexedHome } from './large-home.ts';
 import { load } from './load.ts';

@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { encode } from 'gpt-tokenizer/encoding/o200k_base';
-import { startTestServer, type TestServer } from '../test/support/running-server.ts';
+import { startTestServer, type TestServer } from '../test/kit/running-server.ts';
 import type { Row } from './measure.ts';
 
 export const about =

@@ -7,7 +7,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { importOpenApi, parseDocument } from '../src/sources/http/index.ts';
 import { zipToSend } from '../src/gate/index.ts';
-import { startTestServer } from '../test/support/running-server.ts';
+import { startTestServer } from '../test/kit/running-server.ts';
 import type { Row } from './measure.ts';
 import { peer } from './peers.ts';
 

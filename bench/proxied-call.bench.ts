@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { startTestServer } from '../test/support/running-server.ts';
+import { startTestServer } from '../test/kit/running-server.ts';
 import { load } from './load.ts';
 import { endGroup, freePort, openSession, startOn, type Endpoint } from './mcp-peer.ts';
 import { interleave, type Row } from './measure.ts';

@@ -6,7 +6,7 @@
 //   export const about: string                        one sentence for --help
 //   export async function bench(): Promise<Row[]>     measures and answers rows (see measure.ts)
 // Measure both sides in the same run with `interleave` (several rounds, in turns): a time alone means nothing on a shared
-// machine. `load.ts` is a cheap HTTP client, `peers.ts` installs what we compare with, `test/support/running-server.ts`
+// machine. `load.ts` is a cheap HTTP client, `peers.ts` installs what we compare with, `test/kit/running-server.ts`
 // starts a real server. A benchmark cleans up after itself and never leaves a process behind.
 import { existsSync, globSync, readFileSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';

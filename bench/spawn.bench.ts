@@ -3,7 +3,7 @@ import { promisify } from 'node:util';
 import { createParser } from 'eventsource-parser';
 import { engineDriver } from '../src/sandbox/index.ts';
 import { canRun, startEngine } from '../test/kit/engines.ts';
-import { startTestServer, type TestServer } from '../test/support/running-server.ts';
+import { startTestServer, type TestServer } from '../test/kit/running-server.ts';
 import { interleave, type Row } from './measure.ts';
 
 export const about =

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { root, startTestServer } from '../test/support/running-server.ts';
+import { root, startTestServer } from '../test/kit/running-server.ts';
 import { builtServer } from './built-server.ts';
 import { indexedHome } from './large-home.ts';
 import { interleave, type Row } from './measure.ts';

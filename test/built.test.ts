@@ -15,7 +15,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { promisify } from 'node:util';
-import { cleanEnv, root, startTestServer } from './support/running-server.ts';
+import { cleanEnv, root, startTestServer } from './kit/running-server.ts';
 
 const run = promisify(execFile);
 let clone: string;

@@ -5,7 +5,7 @@ import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { cleanEnv, root, startTestServer, type TestServer, endSandboxes } from './support/running-server.ts';
+import { cleanEnv, root, startTestServer, type TestServer, endSandboxes } from './kit/running-server.ts';
 
 interface Block {
   language: string;

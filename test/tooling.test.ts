@@ -5,7 +5,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { root } from './support/running-server.ts';
+import { root } from './kit/running-server.ts';
 // The check is a plain script without types of its own.
 const { refusal } = (await import(new URL('../scripts/rooms.js', import.meta.url).href)) as {
   refusal(file: string, specifier: string): string | undefined;

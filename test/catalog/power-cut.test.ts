@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { bundleBody, toolBody } from '../kit/catalog.ts';
 import { afterPowerCut } from '../kit/power-cut.ts';
-import { startTestServer, type TestServer } from '../support/running-server.ts';
+import { startTestServer, type TestServer } from '../kit/running-server.ts';
 
 describe('a catalog after a power cut', () => {
   let home: string;

@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { root, startTestServer, type TestServer } from '../support/running-server.ts';
+import { root, startTestServer, type TestServer } from '../kit/running-server.ts';
 import type { Tally } from './run.ts';
 import { ToolLives } from './tool-lives.ts';
 
@@ -22,7 +22,7 @@ export async function chaos(rounds: number): Promise<Tally> {
   await writeFile(join(home, 'config.yaml'), JSON.stringify({ servers: { raw: upstream } }));
   const server = await startTestServer({
     home,
-    nodeFlags: ['--import', join(root, 'test', 'support', 'jumping-clock.ts')],
+    nodeFlags: ['--import', join(root, 'test', 'kit', 'jumping-clock.ts')],
   });
   const lives = new ToolLives(randomUUIDv7(), tally);
   try {

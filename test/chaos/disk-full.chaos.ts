@@ -1,7 +1,7 @@
 import { randomInt, randomUUIDv7 } from 'node:crypto';
 import { readdir, readFile, rm, statfs, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { startTestServer, type TestServer } from '../support/running-server.ts';
+import { startTestServer, type TestServer } from '../kit/running-server.ts';
 import type { Tally } from './run.ts';
 import { ToolLives } from './tool-lives.ts';
 

@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from '../kit/fast-check.ts';
-import { startTestServer, type TestServer } from '../support/running-server.ts';
+import { startTestServer, type TestServer } from '../kit/running-server.ts';
 import type { Tally } from './run.ts';
 
 export const about =

@@ -2,7 +2,7 @@ import { randomInt } from 'node:crypto';
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { run } from 'node:test';
-import { root } from '../support/running-server.ts';
+import { root } from '../kit/running-server.ts';
 import type { Tally } from './run.ts';
 
 export const about = 'every test that draws examples, in each round with others than before';

@@ -2,7 +2,7 @@ import { randomUUIDv7 } from 'node:crypto';
 import { Agent, request } from 'node:http';
 import fc from '../kit/fast-check.ts';
 import { catalogue } from '../../src/schema/index.ts';
-import { startTestServer, type TestServer } from '../support/running-server.ts';
+import { startTestServer, type TestServer } from '../kit/running-server.ts';
 import type { Tally } from './run.ts';
 
 export const about =

@@ -1,5 +1,5 @@
 import { randomInt } from 'node:crypto';
-import type { TestServer } from '../support/running-server.ts';
+import type { TestServer } from '../kit/running-server.ts';
 import type { Tally } from './run.ts';
 
 /** What a tool must be: undefined when either of two states is right, because no answer came. */

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { cleanEnv, oubliette, root, startTestServer, type TestServer } from '../support/running-server.ts';
+import { cleanEnv, oubliette, root, startTestServer, type TestServer } from '../kit/running-server.ts';
 
 let server: TestServer;
 before(async () => {

@@ -3,7 +3,7 @@ import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { oubliette, startTestServer, type TestServer } from '../support/running-server.ts';
+import { oubliette, startTestServer, type TestServer } from '../kit/running-server.ts';
 
 let server: TestServer;
 let scratch: string;

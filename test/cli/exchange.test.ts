@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { strFromU8, strToU8, unzipSync, zipSync, type Zippable } from 'fflate';
-import { oubliette, startTestServer, type TestServer } from '../support/running-server.ts';
+import { oubliette, startTestServer, type TestServer } from '../kit/running-server.ts';
 
 let from: TestServer;
 let to: TestServer;

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { testServer, type TestServer as Api } from '../http/testbed.ts';
-import { oubliette, startTestServer, type TestServer } from '../support/running-server.ts';
+import { oubliette, startTestServer, type TestServer } from '../kit/running-server.ts';
 
 let api: Api;
 let server: TestServer;

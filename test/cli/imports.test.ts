@@ -5,7 +5,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { oubliette, startTestServer, type TestServer } from '../support/running-server.ts';
+import { oubliette, startTestServer, type TestServer } from '../kit/running-server.ts';
 
 let api: Server;
 let host: string;

@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { spawn } from 'node:child_process';
 import { homeFolder } from '../../src/doors/cli/find-server.ts';
+import { cleanEnv, oubliette, root, startTestServer } from '../kit/running-server.ts';
 import { until } from '../kit/until.ts';
-import { cleanEnv, oubliette, root, startTestServer } from '../support/running-server.ts';
 
 const scratch = await mkdtemp(join(tmpdir(), 'oub-serve-'));
 after(() => rm(scratch, { recursive: true, force: true }));

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { text as textOf } from 'node:stream/consumers';
 import { join } from 'node:path';
 import { peer } from '../../bench/peers.ts';
-import { root, type TestServer } from '../support/running-server.ts';
+import { root, type TestServer } from '../kit/running-server.ts';
 
 const version = '2.12.0';
 

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parse } from 'yaml';
 import { peer } from '../../bench/peers.ts';
-import { startTestServer } from '../support/running-server.ts';
+import { startTestServer } from '../kit/running-server.ts';
 import { inspect } from './inspector.ts';
 import { conformJsonSchema } from './json-schema.ts';
 

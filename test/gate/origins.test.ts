@@ -4,7 +4,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { startTestServer, type TestServer } from '../support/running-server.ts';
+import { startTestServer, type TestServer } from '../kit/running-server.ts';
 
 let home: string;
 let server: TestServer;

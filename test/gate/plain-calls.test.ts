@@ -3,8 +3,9 @@ import assert from 'node:assert/strict';
 import { randomUUIDv7 } from 'node:crypto';
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { comparable, RawPosts, type Wish } from '../support/raw-posts.ts';
-import { startTestServer, type TestServer } from '../support/running-server.ts';
+import { comparable, RawPosts, type Wish } from '../kit/raw-posts.ts';
+import { startTestServer, type TestServer } from '../kit/running-server.ts';
+import { until } from '../kit/until.ts';
 
 // Plain calls do not pass the router; written otherwise, the same requests do. Both must be answered alike.
 let server: TestServer;
@@ -116,8 +117,5 @@ test('whoever hangs up ends the call', async () => {
   socket.destroy();
   const isEnded = async (): Promise<boolean> =>
     /tool="run",outcome="tool\.cancelled"/.test(await (await server.fetch('/metrics')).text());
-  for (let i = 0; !(await isEnded()); i++) {
-    assert.ok(i < 100, await (await server.fetch('/metrics')).text());
-    await sleep(50);
-  }
+  await until(isEnded);
 });

@@ -2,8 +2,8 @@ import { after, before, test } from 'node:test';
 import assert from 'node:assert/strict';
 import { randomUUIDv7 } from 'node:crypto';
 import { bundleBody, toolBody } from '../kit/catalog.ts';
-import { comparable, RawPosts, type Wish } from '../support/raw-posts.ts';
-import { startTestServer, type TestServer } from '../support/running-server.ts';
+import { comparable, RawPosts, type Wish } from '../kit/raw-posts.ts';
+import { startTestServer, type TestServer } from '../kit/running-server.ts';
 
 // Plain PUTs of tools do not pass the router; written otherwise, the same requests do. Both must be answered alike.
 let server: TestServer;

@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { newUuid } from '../../src/schema/index.ts';
 import { secretForms } from '../../src/store/index.ts';
-import { oubliette, startTestServer, type TestServer as Server } from '../support/running-server.ts';
+import { oubliette, startTestServer, type TestServer as Server } from '../kit/running-server.ts';
+import { until } from '../kit/until.ts';
 import { testServer, type TestServer } from './testbed.ts';
 
 const canary = 'c4n4ry/Value+with "odd" ü bits';
@@ -30,12 +31,6 @@ after(async () => {
   hidden.close();
 });
 
-async function until(isTrue: () => Promise<boolean>): Promise<void> {
-  for (let left = 50; !(await isTrue()); left--) {
-    assert.ok(left > 0, 'did not come true within 5 s');
-    await new Promise((done) => setTimeout(done, 100));
-  }
-}
 async function ask(
   method: string,
   path: string,

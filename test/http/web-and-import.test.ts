@@ -3,7 +3,8 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, beforeEach, test } from 'node:test';
 import { brotliCompressSync } from 'node:zlib';
-import { startTestServer, type TestServer as Server } from '../support/running-server.ts';
+import { startTestServer, type TestServer as Server } from '../kit/running-server.ts';
+import { until } from '../kit/until.ts';
 import { testServer, type TestServer } from './testbed.ts';
 
 let page: TestServer;
@@ -15,10 +16,7 @@ before(async () => {
   server = await startTestServer();
   await writeFile(join(server.home, 'config.yaml'), `version: 1\nallowedHosts: ["${page.host}"]\n`);
   page.answer = (_, response) => response.end('ready');
-  for (let left = 50; !(await call('web_fetch', { url: page.url })).ok; left--) {
-    assert.ok(left > 0);
-    await new Promise((done) => setTimeout(done, 100));
-  }
+  await until(async () => (await call('web_fetch', { url: page.url })).ok);
 });
 after(async () => {
   await server.stop();

@@ -5,8 +5,9 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { comparable, RawPosts, type Wish } from '../support/raw-posts.ts';
-import { root, startTestServer, type TestServer } from '../support/running-server.ts';
+import { comparable, RawPosts, type Wish } from '../kit/raw-posts.ts';
+import { root, startTestServer, type TestServer } from '../kit/running-server.ts';
+import { until } from '../kit/until.ts';
 
 // Plain POSTs to MCP addresses do not pass the router; written otherwise, the same requests do. Both must be answered alike.
 const script = join(root, 'test', 'mcp', 'raw-server.ts');
@@ -20,10 +21,7 @@ before(async () => {
   await writeFile(join(home, 'config.yaml'), JSON.stringify({ servers: { raw: upstream } }));
   server = await startTestServer({ home });
   raw = new RawPosts(server, '/mcp/b/raw', 'application/json, text/event-stream');
-  for (let i = 0; !(await raw.say(raw.plain(list))).includes('echo'); i++) {
-    assert.ok(i < 300);
-    await sleep(50);
-  }
+  await until(async () => (await raw.say(raw.plain(list))).includes('echo'), 20_000);
 });
 after(async () => {
   await server.stop();

@@ -4,7 +4,9 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client, StreamableHTTPClientTransport, type VersionNegotiationMode } from '@modelcontextprotocol/client';
-import { startTestServer, type TestServer } from '../support/running-server.ts';
+import { connected } from '../kit/connected.ts';
+import { startTestServer, type TestServer } from '../kit/running-server.ts';
+import { until } from '../kit/until.ts';
 
 const script = join(import.meta.dirname, 'raw-server.ts');
 let server: TestServer;
@@ -17,13 +19,7 @@ before(async () => {
     `servers:\n  raw: { command: ${process.execPath}, args: [${script}, many=600], timeoutMs: 5000 }\n`,
   );
   server = await startTestServer({ home });
-  for (let i = 0; i < 200; i++) {
-    const answer = await server.fetch('/call/server_list', { method: 'POST', json: { args: {} } });
-    const { value } = (await answer.json()) as { value: { servers: { status: string; tools: number }[] } };
-    if (value.servers[0]?.status === 'connected' && value.servers[0].tools > 0) return;
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
-  assert.fail('the upstream server did not connect');
+  await connected(server);
 });
 after(async () => {
   await server.stop();
@@ -82,16 +78,11 @@ for (const [era, mode] of eras) {
     const slow = client.callTool({ name: 'slow', arguments: { ms: 5000 } }, { signal: control.signal });
     setTimeout(() => control.abort(), 100);
     await assert.rejects(slow);
-    for (let i = 0; ; i++) {
-      const { lines } = (
-        (await (
-          await server.fetch('/call/server_logs', { method: 'POST', json: { args: { name: 'raw' } } })
-        ).json()) as { value: { lines: string[] } }
-      ).value;
-      if (lines.some((line) => line.includes('cancelled as asked'))) break;
-      assert.ok(i < 100, lines.join('\n'));
-      await new Promise((resolve) => setTimeout(resolve, 30));
-    }
+    await until(async () => {
+      const answer = await server.fetch('/call/server_logs', { method: 'POST', json: { args: { name: 'raw' } } });
+      const { value } = (await answer.json()) as { value: { lines: string[] } };
+      return value.lines.some((line) => line.includes('cancelled as asked'));
+    });
     await client.close();
   });
 
@@ -125,8 +116,7 @@ for (const [era, mode] of eras) {
     );
     await new Promise((resolve) => setTimeout(resolve, 150));
     await client.callTool({ name: 'grow', arguments: {} });
-    for (let i = 0; i < 150 && told === 0; i++) await new Promise((resolve) => setTimeout(resolve, 20));
-    assert.ok(told > 0);
+    await until(() => told > 0);
     await client.close();
   });
 

@@ -6,8 +6,8 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { oubliette, startTestServer } from '../kit/running-server.ts';
 import { scriptedModel } from '../kit/scripted-model.ts';
-import { oubliette, startTestServer } from '../support/running-server.ts';
 
 const require = createRequire(import.meta.url);
 type Message = { id?: number; method?: string; params?: any; result?: any; error?: any };

@@ -6,7 +6,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { request as httpRequest } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { root, startTestServer, type TestServer } from '../support/running-server.ts';
+import { root, startTestServer, type TestServer } from '../kit/running-server.ts';
+import { until } from '../kit/until.ts';
 
 // The same server behind the SDK's own HTTP handlers and behind ours: whatever is sent, both must answer alike.
 const fixture = join(root, 'test', 'conformance', 'fixture.ts');
@@ -30,12 +31,10 @@ before(async () => {
   await once(child.stdout!, 'data');
   sides.theirs.url = `http://127.0.0.1:${port}/mcp`;
   sides.ours = { url: `${server.url}/mcp/b/fixture`, headers: { authorization: `Bearer ${server.token}` } };
-  for (let i = 0; ; i++) {
-    const { body } = await send('ours', post({ method: 'tools/list' }));
-    if (JSON.stringify(body).includes('test_simple_text')) break;
-    assert.ok(i < 300, JSON.stringify(body));
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
+  await until(
+    async () => JSON.stringify((await send('ours', post({ method: 'tools/list' }))).body).includes('test_simple_text'),
+    20_000,
+  );
 });
 after(async () => {
   child.kill('SIGKILL');

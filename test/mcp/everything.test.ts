@@ -9,7 +9,9 @@ import { Client, StreamableHTTPClientTransport, type VersionNegotiationMode } fr
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { Client as OldClient } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport as OldTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
-import { root, startTestServer, type TestServer } from '../support/running-server.ts';
+import { connected } from '../kit/connected.ts';
+import { root, startTestServer, type TestServer } from '../kit/running-server.ts';
+import { until } from '../kit/until.ts';
 
 const program = join(root, 'node_modules', '@modelcontextprotocol', 'server-everything', 'dist', 'index.js');
 const capabilities = { sampling: {}, elicitation: { form: {}, url: {} }, roots: { listChanged: true } };
@@ -41,13 +43,7 @@ before(async () => {
   await direct.connect(
     new StdioClientTransport({ command: process.execPath, args: [program, 'stdio'], stderr: 'ignore' }),
   );
-  for (let i = 0; ; i++) {
-    const answer = await server.fetch('/call/server_list', { method: 'POST', json: { args: {} } });
-    const { servers } = ((await answer.json()) as { value: { servers: { status: string; tools: number }[] } }).value;
-    if (servers.every((each) => each.status === 'connected' && each.tools > 10)) break;
-    assert.ok(i < 200, JSON.stringify(servers));
-    await new Promise((resolve) => setTimeout(resolve, 100));
-  }
+  await connected(server, 10);
 });
 after(async () => {
   await direct.close();
@@ -121,7 +117,7 @@ for (const [era, mode] of eras) {
     // Without a lasting connection nobody can be asked for roots between calls.
     if (era === '2025') calls.push(['get-roots-list', {}]);
     if (era === '2025')
-      await eventually(async () =>
+      await until(async () =>
         JSON.stringify(await client.callTool({ name: 'get-roots-list', arguments: {} })).includes('file:///here'),
       );
     for (const [name, args] of calls) {
@@ -204,13 +200,6 @@ test('a client of the older SDK works', async () => {
   assert.match(JSON.stringify(result.content), /old/);
   await client.close();
 });
-
-async function eventually(isSo: () => Promise<boolean>): Promise<void> {
-  for (let i = 0; !(await isSo()); i++) {
-    assert.ok(i < 100, 'it does not become so');
-    await new Promise((resolve) => setTimeout(resolve, 30));
-  }
-}
 
 function freePort(): Promise<number> {
   return new Promise((resolve) => {

@@ -6,7 +6,8 @@ import { createServer, request as httpRequest } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { oubliette, root, startTestServer, type TestServer } from '../support/running-server.ts';
+import { oubliette, root, startTestServer, type TestServer } from '../kit/running-server.ts';
+import { until } from '../kit/until.ts';
 
 const raw = { command: process.execPath, args: [join(root, 'test', 'mcp', 'raw-server.ts')] };
 
@@ -27,12 +28,10 @@ async function eventually(
   args: object,
   isGood: (body: any) => boolean,
 ): Promise<any> {
-  for (let i = 0; ; i++) {
+  return until(async () => {
     const body = await (await server.fetch(`/call/${name}`, { method: 'POST', json: { args } })).json();
-    if (isGood(body)) return body;
-    assert.ok(i < 200, JSON.stringify(body).slice(0, 500));
-    await new Promise((resolve) => setTimeout(resolve, 100));
-  }
+    return isGood(body) ? body : undefined;
+  }, 20_000);
 }
 
 test(

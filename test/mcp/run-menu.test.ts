@@ -5,7 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { encode } from 'gpt-tokenizer/encoding/o200k_base';
 import { Client, StreamableHTTPClientTransport, type VersionNegotiationMode } from '@modelcontextprotocol/client';
-import { root, startTestServer, type TestServer } from '../support/running-server.ts';
+import { connected } from '../kit/connected.ts';
+import { root, startTestServer, type TestServer } from '../kit/running-server.ts';
 
 let server: TestServer;
 let home: string;
@@ -21,13 +22,7 @@ before(async () => {
     JSON.stringify({ servers: { time: raw('odd'), my_server: raw(), demo: raw() } }),
   );
   server = await startTestServer({ home });
-  for (let i = 0; ; i++) {
-    const answer = await server.fetch('/call/server_list', { method: 'POST', json: { args: {} } });
-    const { servers } = ((await answer.json()) as { value: { servers: { status: string; tools: number }[] } }).value;
-    if (servers.every((each) => each.status === 'connected' && each.tools > 0)) break;
-    assert.ok(i < 300, JSON.stringify(servers));
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
+  await connected(server);
 });
 after(async () => {
   await server.stop();

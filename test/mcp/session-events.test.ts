@@ -1,7 +1,8 @@
 import { after, before, test } from 'node:test';
 import assert from 'node:assert/strict';
 import { Client, StreamableHTTPClientTransport, type VersionNegotiationMode } from '@modelcontextprotocol/client';
-import { startTestServer, type TestServer } from '../support/running-server.ts';
+import { startTestServer, type TestServer } from '../kit/running-server.ts';
+import { until } from '../kit/until.ts';
 
 let server: TestServer;
 let projectId: string;
@@ -20,15 +21,6 @@ async function connect(mode: VersionNegotiationMode): Promise<Client> {
     }),
   );
   return client;
-}
-
-async function until<T>(look: () => T | undefined, what: string): Promise<T> {
-  for (let i = 0; i < 600; i++) {
-    const found = look();
-    if (found !== undefined) return found;
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
-  return assert.fail(`no ${what}`);
 }
 
 test(
@@ -55,13 +47,13 @@ test(
       arguments: { project_id: projectId, message: 'ant_greet(who="Ada")', context },
     });
     const { session_id: sessionId } = started.structuredContent as { session_id: string };
-    const asked = await until(() => events.find((each) => each.type === 'caller_tool_request'), 'request');
+    const asked = await until(() => events.find((each) => each.type === 'caller_tool_request'), 30_000);
     assert.deepEqual(asked.arguments, { who: 'Ada' });
     await client.callTool({
       name: 'caller_tool_response',
       arguments: { session_id: sessionId, request_id: asked.request_id, result: 'Hello Ada' },
     });
-    const done = await until(() => events.find((each) => each.type === 'completion'), 'completion');
+    const done = await until(() => events.find((each) => each.type === 'completion'), 30_000);
     assert.match(done.text, /Hello Ada/);
     assert.deepEqual(
       events.map((each) => each.index),
@@ -88,11 +80,9 @@ test('a 2026 caller is woken by a resource and reads the events', { timeout: 60_
   );
   const stream = await client.listen({ resourceSubscriptions: [uri] });
   await client.callTool({ name: 'session_message', arguments: { session_id: sessionId, message: '1 + 1' } });
-  await until(() => (woken > 0 ? woken : undefined), 'update');
+  await until(() => woken > 0, 30_000);
   const read = async () => JSON.stringify((await client.readResource({ uri })).contents);
-  for (let i = 0; i < 200 && !(await read()).includes('42'); i++)
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  assert.match(await read(), /42/);
+  await until(async () => (await read()).includes('42'));
   await assert.rejects(client.readResource({ uri: 'oubliette://sessions/ses_nothing/events' }), /not found/i);
   await stream.close();
   await client.callTool({ name: 'session_end', arguments: { session_id: sessionId } });

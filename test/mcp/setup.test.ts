@@ -4,7 +4,7 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { parse as parseToml } from 'smol-toml';
-import { oubliette, startTestServer, type TestServer } from '../support/running-server.ts';
+import { oubliette, startTestServer, type TestServer } from '../kit/running-server.ts';
 
 let server: TestServer;
 let person: string;

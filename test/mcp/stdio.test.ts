@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client, type VersionNegotiationMode } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
-import { root, startTestServer } from '../support/running-server.ts';
+import { root, startTestServer } from '../kit/running-server.ts';
 
 async function connect(home: string, mode: VersionNegotiationMode, args: string[], key?: string): Promise<Client> {
   const client = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode } });

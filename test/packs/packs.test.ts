@@ -9,6 +9,7 @@ import { entryPoint } from '../../src/entry.ts';
 import type { Logger } from '../../src/observe/index.ts';
 import { fail, type Call } from '../../src/schema/index.ts';
 import { openPacks, type Packs } from '../../src/sources/packs/index.ts';
+import { until } from '../kit/until.ts';
 
 let folder: string;
 let packs: Packs;
@@ -56,12 +57,6 @@ const isAlive = (pid: number): boolean => {
     return process.kill(pid, 0);
   } catch {
     return false;
-  }
-};
-const until = async (isTrue: () => boolean): Promise<void> => {
-  for (let left = 200; !isTrue(); left--) {
-    assert.ok(left > 0, 'did not come true within 10 s');
-    await new Promise((done) => setTimeout(done, 50));
   }
 };
 

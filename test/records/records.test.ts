@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { newUuid } from '../../src/schema/index.ts';
-import { startTestServer, type TestServer } from '../support/running-server.ts';
+import { startTestServer, type TestServer } from '../kit/running-server.ts';
 import { until } from '../kit/until.ts';
 
 let home: string;

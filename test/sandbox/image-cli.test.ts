@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { oubliette, startTestServer } from '../support/running-server.ts';
+import { oubliette, startTestServer } from '../kit/running-server.ts';
 
 test('an image is built by the command line and used by a project; over HTTP it is refused', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'oub-image-'));
