@@ -5,7 +5,8 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, test } from 'node:test';
-import { openedObservers, record, until } from './fixtures/opened-observers.ts';
+import { until } from '../../test/kit/until.ts';
+import { openedObservers, record } from './fixtures/opened-observers.ts';
 
 const observers = openedObservers();
 const { start, stop } = observers;

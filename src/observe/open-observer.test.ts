@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fail } from '../schema/index.ts';
-import { openedObservers, record, until } from './fixtures/opened-observers.ts';
+import { until } from '../../test/kit/until.ts';
+import { openedObservers, record } from './fixtures/opened-observers.ts';
 import { LogFile } from './log-file.ts';
 
 const observers = openedObservers();
