@@ -1,3 +1,4 @@
+// The same idea as `Stragglers` of schema, written for this room alone: programs in a sandbox carry it, and it imports nothing of ours.
 /** Something that is usually over in a moment, and is worth a timer of its own only when it is not. */
 export interface Lingering {
   /** Called once, some time after it began, if it is not over by then. */
