@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { fail, type BuiltInBundle, type Call, type Failure, type Level } from '../schema/index.ts';
+import { fail, offerTool, type BuiltInBundle, type Failure, type Level } from '../schema/index.ts';
 import type { TokenRow } from '../store/index.ts';
 import type { Tokens } from './tokens.ts';
 
@@ -42,14 +42,14 @@ export function tokenTools(tokens: Tokens): BuiltInBundle {
     description: 'API keys and what they may reach',
     isOwn: true,
     tools: [
-      {
+      offerTool({
         slug: 'create',
         description: 'Make an API token. The secret is in this answer and never shown again.',
         level: 'admin',
         argSchema: CreateArgs,
         returns: 'The token with its secret',
         example: 'token.create(name="ci", scope="read", ttl_seconds=3600)',
-        run: async (args: CreateArgs, call: Call) => {
+        run: async (args, call) => {
           const expiresAt = expiryOf(args);
           const { secret, row } = await tokens.mint(call.actor, {
             name: args.name,
@@ -64,15 +64,15 @@ export function tokenTools(tokens: Tokens): BuiltInBundle {
           });
           return withSecret(row, secret);
         },
-      },
-      {
+      }),
+      offerTool({
         slug: 'list',
         description: 'List tokens with their reach, expiry and last use; never their secrets.',
         level: 'admin',
         argSchema: ListArgs,
         returns: 'tokens, next_page_token',
         example: 'token.list()',
-        run: async (args: { page_size?: number; page_token?: string }, call: Call) => {
+        run: async (args, call) => {
           if (args.page_token !== undefined && !/^tok_[0-9a-z]{26}$/.test(args.page_token))
             throw fail('page_token.invalid');
           const size = Math.min(args.page_size ?? 100, 256);
@@ -83,31 +83,31 @@ export function tokenTools(tokens: Tokens): BuiltInBundle {
             ...(rows.length > size && { next_page_token: page.at(-1)!.id }),
           };
         },
-      },
-      {
+      }),
+      offerTool({
         slug: 'revoke',
         description: 'Revoke a token at once; what it has open is closed.',
         level: 'admin',
         argSchema: TokenId,
         returns: 'id, revoked',
         example: 'token.revoke(token_id="tok_...")',
-        run: async ({ token_id }: { token_id: string }, call: Call) => {
+        run: async ({ token_id }, call) => {
           await tokens.revoke(call.actor, token_id);
           return { id: token_id, revoked: true };
         },
-      },
-      {
+      }),
+      offerTool({
         slug: 'rotate',
         description: 'Give a token a new secret; the old one stops at once, what it owns stays its own.',
         level: 'admin',
         argSchema: TokenId,
         returns: 'The token with its new secret',
         example: 'token.rotate(token_id="tok_...")',
-        run: async ({ token_id }: { token_id: string }, call: Call) => {
+        run: async ({ token_id }, call) => {
           const { secret, row } = await tokens.rotate(call.actor, token_id);
           return withSecret(row, secret);
         },
-      },
+      }),
     ],
   };
 }

@@ -4,7 +4,7 @@ import type { CallerToolsConfig } from '../schema/relay.ts';
 export interface MenuTool {
   name: string;
   description: string;
-  inputSchema: Record<string, unknown>;
+  inputSchema: ObjectSchema;
   /** The socket method and its parameters for these arguments. */
   call(args: Record<string, unknown>): { method: string; params: object };
   /** How the answer is to be read: a tool result, or plain JSON. */
@@ -14,12 +14,15 @@ export interface MenuTool {
 interface Discovered {
   name: string;
   description?: string;
-  inputSchema?: Record<string, unknown>;
+  inputSchema?: object;
 }
 
+type ObjectSchema = { type: 'object' } & Record<string, unknown>;
+
 /** An agent's MCP client drops the whole list for one schema that is not of type object; the rest stays as it was declared. */
-const objectSchema = (schema: Record<string, unknown> = {}): Record<string, unknown> =>
-  schema['type'] === 'object' ? schema : { ...schema, type: 'object' };
+const objectSchema = (schema: object = {}): ObjectSchema =>
+  isObjectSchema(schema) ? schema : { ...schema, type: 'object' };
+const isObjectSchema = (schema: object): schema is ObjectSchema => 'type' in schema && schema.type === 'object';
 const ownPrefix = 'oubliette_';
 const text = (description: string): object => ({ type: 'string', description });
 

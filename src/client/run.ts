@@ -1,4 +1,4 @@
-import { Server, type ServerContext } from '@modelcontextprotocol/server';
+import { Server, type CallToolResult, type ServerContext } from '@modelcontextprotocol/server';
 import { serveStdio, StdioServerTransport } from '@modelcontextprotocol/server/stdio';
 import { callerToolsConfig, relayLineBytes, sessionOver, type CallerToolsConfig } from '../schema/relay.ts';
 import { baseTools, callerTools, ownTools, unlistedOwnTool, type MenuTool } from './menu.ts';
@@ -76,9 +76,7 @@ export async function runClient({ socket, apiKey, version, warn }: ClientOptions
     servers.add(server);
     server.setRequestHandler('tools/list', async () => {
       await settle();
-      return {
-        tools: menu().map(({ name, description, inputSchema }) => ({ name, description, inputSchema })),
-      } as never;
+      return { tools: menu().map(({ name, description, inputSchema }) => ({ name, description, inputSchema })) };
     });
     server.setRequestHandler('tools/call', async (request, context) => {
       await settle();
@@ -86,8 +84,8 @@ export async function runClient({ socket, apiKey, version, warn }: ClientOptions
       const tool =
         menu().find((each) => each.name === name) ??
         (apiKey && own.length > 0 ? unlistedOwnTool(apiKey, name) : undefined);
-      if (!tool) return failed(`There is no tool ${name}.`) as never;
-      return (await callTool(link, tool, request.params.arguments ?? {}, context)) as never;
+      if (!tool) return failed(`There is no tool ${name}.`);
+      return callTool(link, tool, request.params.arguments ?? {}, context);
     });
     return server;
   };
@@ -111,12 +109,12 @@ async function callTool(
   tool: MenuTool,
   args: Record<string, unknown>,
   context: ServerContext,
-): Promise<object> {
+): Promise<CallToolResult> {
   const ticking = tick(context);
   try {
     const { method, params } = tool.call(args);
     const answer = await link.call(method, params, context.mcpReq.signal);
-    if (tool.answers === 'content') return answer as object;
+    if (tool.answers === 'content') return answer as CallToolResult;
     return {
       content: [{ type: 'text', text: typeof answer === 'string' ? answer : JSON.stringify(answer) }],
       isError: false,
@@ -139,4 +137,4 @@ function tick(context: ServerContext): NodeJS.Timeout | undefined {
   }, tickMs);
 }
 
-const failed = (text: string): object => ({ content: [{ type: 'text', text }], isError: true });
+const failed = (text: string): CallToolResult => ({ content: [{ type: 'text', text }], isError: true });

@@ -19,7 +19,7 @@ after(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-const run = (slug: string, args: object, actor = admin): Promise<any> =>
+const run = (slug: string, args: Record<string, unknown>, actor = admin): Promise<any> =>
   Promise.resolve(
     settingsTools(config)
       .tools.find((tool) => tool.slug === slug)!

@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { demandUnconfined, fail, type BuiltInBundle, type Call } from '../schema/index.ts';
+import { demandUnconfined, fail, offerTool, type BuiltInBundle, type Call } from '../schema/index.ts';
 import type { ConfigRoom } from './config-room.ts';
 import { configJsonSchema } from './published-schema.ts';
 
@@ -32,7 +32,6 @@ const SetArgs = Type.Object(
   },
   strict,
 );
-type SetArgs = Type.Static<typeof SetArgs>;
 
 /** The server's own `settings_*` tools: config.yaml read and changed from afar. */
 export function settingsTools(config: ConfigRoom): BuiltInBundle {
@@ -42,7 +41,7 @@ export function settingsTools(config: ConfigRoom): BuiltInBundle {
     description: 'config.yaml: what holds now, and one change at a time',
     isOwn: true,
     tools: [
-      {
+      offerTool({
         slug: 'get',
         description:
           'The configuration that holds now, every default filled in, with its JSON Schema and what is wrong with the file.',
@@ -56,8 +55,8 @@ export function settingsTools(config: ConfigRoom): BuiltInBundle {
           problems: config.report().errors,
           machine_only: isOpen(config) ? [] : machineOnly,
         }),
-      },
-      {
+      }),
+      offerTool({
         slug: 'set',
         description:
           'Set or remove one value in config.yaml; comments stay, and a result that is not valid is refused as a whole.',
@@ -65,14 +64,14 @@ export function settingsTools(config: ConfigRoom): BuiltInBundle {
         argSchema: SetArgs,
         returns: '{path, settings}',
         example: 'settings.set(path=["limits", "depth"], value=2)',
-        run: async ({ path, value }: SetArgs, call: Call) => {
+        run: async ({ path, value }, call) => {
           demandUnconfined(call.actor, 'Changing settings');
           if (!isLocal(call) && !isOpen(config) && touchesMachine(path)) throw fail('remote_config.refused');
           await config.edit(path, value);
           return { path, settings: config.current() };
         },
-      },
-      {
+      }),
+      offerTool({
         slug: 'reload',
         description: 'Read config.yaml and prompts.yaml again, all or nothing.',
         level: 'admin',
@@ -80,7 +79,7 @@ export function settingsTools(config: ConfigRoom): BuiltInBundle {
         returns: '{ok, errors}',
         example: 'settings.reload()',
         run: () => config.reload(),
-      },
+      }),
     ],
   };
 }

@@ -1,4 +1,4 @@
-import type { BuiltInBundle } from '../schema/index.ts';
+import { offerTool, type BuiltInBundle } from '../schema/index.ts';
 
 /** What one look at one thing found. `warn` works, but a person should know. */
 export interface Finding {
@@ -47,7 +47,7 @@ export function doctorTools(deps: { examine(): Promise<DoctorReport> }): BuiltIn
     description: 'Checks the machine, the data folder and every part of the server.',
     isOwn: true,
     tools: [
-      {
+      offerTool({
         slug: 'run',
         description:
           'Checks the machine, the data folder and every part of the server, and says what to do about each finding.',
@@ -56,7 +56,7 @@ export function doctorTools(deps: { examine(): Promise<DoctorReport> }): BuiltIn
         returns: '{ok, checks: [{name, status, text, advice}]}',
         example: 'doctor.run()',
         run: () => deps.examine(),
-      },
+      }),
     ],
   };
 }

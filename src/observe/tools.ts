@@ -1,4 +1,4 @@
-import type { Actor, BuiltInBundle, Call } from '../schema/index.ts';
+import { offerTool, type Actor, type BuiltInBundle } from '../schema/index.ts';
 import type { Observer, StatsQuery } from './observer.ts';
 
 const dayMs = 24 * 3600_000;
@@ -8,9 +8,15 @@ const period = {
   enum: ['day', 'week', 'month', 'all'],
   default: 'day',
   description: 'How far back to look.',
-};
-const tool = { type: 'string', description: 'Only this tool: demo.foo or demo_foo.' };
-const limit = { type: 'integer', minimum: 1, maximum: 1000, default: 100, description: 'At most this many rows.' };
+} as const;
+const tool = { type: 'string', description: 'Only this tool: demo.foo or demo_foo.' } as const;
+const limit = {
+  type: 'integer',
+  minimum: 1,
+  maximum: 1000,
+  default: 100,
+  description: 'At most this many rows.',
+} as const;
 
 /** Tokens of menus that one call saves an asker; measured by whoever knows the menus. */
 export type HiddenTokens = (actor: Actor) => Promise<number>;
@@ -23,7 +29,7 @@ export function statsTools(observer: Observer, hiddenTokens: HiddenTokens = asyn
     description: 'Figures about all calls: how many, how fast, how many failed.',
     isOwn: true,
     tools: [
-      {
+      offerTool({
         slug: 'overview',
         description: 'Totals, a series for charts, and the same figures by tool, token or project.',
         level: 'admin',
@@ -44,9 +50,9 @@ export function statsTools(observer: Observer, hiddenTokens: HiddenTokens = asyn
         returns:
           '{total_calls, success_rate, error_count, avg_duration_ms, tokens_saved, tokens_spent, result_bytes, bucket_ms, series, groups}',
         example: 'stats.overview(period="week", by="tool")',
-        run: async (args: OverviewArgs, { actor }: Call) => overview(observer, args, await hiddenTokens(actor)),
-      },
-      {
+        run: async (args, { actor }) => overview(observer, args, await hiddenTokens(actor)),
+      }),
+      offerTool({
         slug: 'calls',
         description: 'Single calls with their time, duration and outcome, newest first.',
         level: 'admin',
@@ -61,7 +67,7 @@ export function statsTools(observer: Observer, hiddenTokens: HiddenTokens = asyn
         },
         returns: '{calls: [{request_id, parent, at, tool, duration_ms, outcome, result_bytes}]}',
         example: 'stats.calls(limit=20)',
-        run: async ({ since, tool: name, limit: most }: { since?: string; tool?: string; limit: number }) => {
+        run: async ({ since, tool: name, limit: most }) => {
           const rows = await observer.auditRows({
             limit: most,
             ...(since !== undefined && { since: new Date(since).toISOString() }),
@@ -80,7 +86,7 @@ export function statsTools(observer: Observer, hiddenTokens: HiddenTokens = asyn
             })),
           };
         },
-      },
+      }),
     ],
   };
 }
@@ -135,7 +141,7 @@ export function auditTools(observer: Observer): BuiltInBundle {
     description: 'The record of every call, sealed row by row.',
     isOwn: true,
     tools: [
-      {
+      offerTool({
         slug: 'list',
         description: 'Rows of the audit, newest first. Arguments appear only as a keyed hash.',
         level: 'admin',
@@ -155,7 +161,7 @@ export function auditTools(observer: Observer): BuiltInBundle {
         },
         returns: '{rows: [...], next_page_token?}',
         example: 'audit.list(limit=20)',
-        run: async (args: { limit: number; page_token?: string; tool?: string; token_id?: string }) => {
+        run: async (args) => {
           const rows = await observer.auditRows({
             limit: args.limit,
             ...(args.page_token !== undefined && { before: Number(args.page_token) }),
@@ -165,8 +171,8 @@ export function auditTools(observer: Observer): BuiltInBundle {
           const last = rows.at(-1);
           return { rows, ...(rows.length === args.limit && last && { next_page_token: String(last['seq']) }) };
         },
-      },
-      {
+      }),
+      offerTool({
         slug: 'verify',
         description: 'Checks that no row of the audit was changed, removed or slipped in.',
         level: 'admin',
@@ -177,7 +183,7 @@ export function auditTools(observer: Observer): BuiltInBundle {
           const { ok, rows, brokenAt } = await observer.verifyAudit();
           return { ok, rows, ...(brokenAt !== undefined && { broken_at: brokenAt }) };
         },
-      },
+      }),
     ],
   };
 }

@@ -1,11 +1,10 @@
-import { argsOf, type Actor, type BuiltInBundle, type JsonSchema, type Settings } from '../schema/index.ts';
+import { argsOf, offerTool, type Actor, type ArgsOf, type BuiltInBundle, type Settings } from '../schema/index.ts';
 import type { Sandboxes } from '../sandbox/index.ts';
-import type { ProjectWish } from '../store/index.ts';
 import { defaultBundles } from './admit-project.ts';
 import { projectView } from './project-view.ts';
 import type { Projects } from './projects.ts';
 
-const text = (description: string, more: object = {}): JsonSchema => ({ type: 'string', description, ...more });
+const text = (description: string) => ({ type: 'string', description }) as const;
 const projectId = text('Id of the project, proj_...');
 
 export interface ProjectToolsOptions {
@@ -23,28 +22,27 @@ export function projectTools({ projects, settings, sandboxes, knownBundles }: Pr
     description: 'Places where agents work: a sandbox, limits, granted bundles and workspaces.',
     isOwn: true,
     tools: [
-      {
+      offerTool({
         slug: 'list',
         description: 'List the projects within reach.',
         level: 'read',
         argSchema: argsOf({}),
         returns: '{projects: [project]}',
         example: 'project.list()',
-        run: async (_args: object, call) => ({
+        run: async (_args, call) => ({
           projects: await Promise.all((await projects.list(call.actor)).map((each) => projectView(projects, each))),
         }),
-      },
-      {
+      }),
+      offerTool({
         slug: 'get',
         description: 'Show one project: its agent, sandbox, limits, bundles and default workspace.',
         level: 'read',
         argSchema: argsOf({ project_id: projectId }, ['project_id']),
         returns: 'the project',
         example: 'project.get(project_id="proj_...")',
-        run: async ({ project_id }: { project_id: string }, call) =>
-          projectView(projects, await projects.get(call.actor, project_id)),
-      },
-      {
+        run: async ({ project_id }, call) => projectView(projects, await projects.get(call.actor, project_id)),
+      }),
+      offerTool({
         slug: 'create',
         description:
           'Create a project: a named place with a sandbox in which agents work. Secrets, egress, an image and a weaker sandbox need admin level.',
@@ -52,70 +50,61 @@ export function projectTools({ projects, settings, sandboxes, knownBundles }: Pr
         argSchema: createSchema,
         returns: '{id, name, description, status, agent, sandbox, default_workspace_id, limits, bundles, created_at}',
         example: 'project.create(name="my-project", description="What it is for")',
-        run: async (wish: CreateArgs, call) => projectView(projects, await create(projects, call.actor, wish)),
-      },
-      {
+        run: async (wish, call) => projectView(projects, await create(projects, call.actor, wish)),
+      }),
+      offerTool({
         slug: 'delete',
         description: 'Delete a project with its workspaces and sessions. Refused while it has live sessions.',
         level: 'write',
         argSchema: argsOf({ project_id: projectId }, ['project_id']),
         returns: '{id, deleted: true}',
         example: 'project.delete(project_id="proj_...")',
-        run: async ({ project_id }: { project_id: string }, call) => {
+        run: async ({ project_id }, call) => {
           await projects.delete(call.actor, project_id);
           return { id: project_id, deleted: true };
         },
-      },
-      {
+      }),
+      offerTool({
         slug: 'options',
         description: 'Show what a project can be made of: agents, models, sandbox drivers, bundles, and the defaults.',
         level: 'write',
         argSchema: argsOf({ project_id: text('Not needed: the options are the same for all projects.') }),
         returns: '{agents, models, drivers, bundles, defaults}',
         example: 'project.options()',
-        run: async ({ project_id }: { project_id?: string }, call) => {
+        run: async ({ project_id }, call) => {
           if (project_id !== undefined) await projects.get(call.actor, project_id);
           return options(settings(), sandboxes, knownBundles(), call.actor);
         },
-      },
+      }),
     ],
   };
 }
 
-interface CreateArgs {
-  name: string;
-  description?: string;
-  agent?: string;
-  model?: string;
-  sandbox?: ProjectWish['sandbox'];
-  limits?: ProjectWish['limits'];
-  bundles?: string[];
-  env?: Record<string, string>;
-  secrets?: string[];
-}
+type CreateArgs = ArgsOf<typeof createSchema>;
 
-const names = (description: string, itemDescription: string): JsonSchema => ({
-  type: 'array',
-  description,
-  items: { type: 'string', minLength: 1, maxLength: 256, description: itemDescription },
-  maxItems: 256,
-  uniqueItems: true,
-});
+const names = (description: string, itemDescription: string) =>
+  ({
+    type: 'array',
+    description,
+    items: { type: 'string', minLength: 1, maxLength: 256, description: itemDescription },
+    maxItems: 256,
+    uniqueItems: true,
+  }) as const;
 
 const createSchema = argsOf(
   {
-    name: text('Unique name of the project.', { maxLength: 128 }),
-    description: text('What the project is for.', { maxLength: 4096 }),
+    name: { ...text('Unique name of the project.'), maxLength: 128 },
+    description: { ...text('What the project is for.'), maxLength: 4096 },
     agent: text('Name of a configured agent; default is the configured one.'),
-    model: text('Model that the agent shall use.', { maxLength: 256 }),
+    model: { ...text('Model that the agent shall use.'), maxLength: 256 },
     sandbox: {
       type: 'object',
       description: 'How the agents are closed in.',
       additionalProperties: false,
       properties: {
-        driver: text('auto, docker, podman or bubblewrap.', { enum: ['auto', 'docker', 'podman', 'bubblewrap'] }),
-        level: text('The least that is acceptable: basic or strict.', { enum: ['basic', 'strict'] }),
-        image: text('Image to use instead of the base image (admin).', { minLength: 1, maxLength: 256 }),
+        driver: { ...text('auto, docker, podman or bubblewrap.'), enum: ['auto', 'docker', 'podman', 'bubblewrap'] },
+        level: { ...text('The least that is acceptable: basic or strict.'), enum: ['basic', 'strict'] },
+        image: { ...text('Image to use instead of the base image (admin).'), minLength: 1, maxLength: 256 },
         egress: names('Hosts that the sandbox may reach (admin).', 'host, *.host or host:port'),
       },
     },

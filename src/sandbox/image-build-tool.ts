@@ -1,22 +1,16 @@
 import { isAbsolute } from 'node:path';
-import { demandUnconfined, fail, type Call, type OfferedFunction } from '../schema/index.ts';
+import { demandUnconfined, fail, offerTool, type OfferedFunction } from '../schema/index.ts';
 import { imageContext } from './image-context.ts';
 import type { Sandboxes } from './sandboxes.ts';
 
 const buildTimeoutMs = 30 * 60_000;
-
-interface BuildArgs {
-  folder: string;
-  image: string;
-  driver?: 'auto' | 'docker' | 'podman' | 'bubblewrap';
-}
 
 /**
  * The tool `image_build`: a project's own image from a folder with a Dockerfile. A Dockerfile runs commands on this
  * machine, so only this machine may ask for it, unless the configuration says otherwise.
  */
 export function imageBuildTool(sandboxes: Pick<Sandboxes, 'choose'>, allowsRemote: () => boolean): OfferedFunction {
-  return {
+  return offerTool({
     slug: 'build',
     description:
       'Build an image for projects from a folder of this machine with a Dockerfile, best FROM oubliette-base. Name it in project_create as sandbox.image.',
@@ -42,7 +36,7 @@ export function imageBuildTool(sandboxes: Pick<Sandboxes, 'choose'>, allowsRemot
     returns: '{image, duration_ms}',
     example: 'image.build(folder="/home/me/agents", image="my-agents:1")',
     limits: { timeoutMs: buildTimeoutMs },
-    run: async ({ folder, image, driver: wanted = 'auto' }: BuildArgs, call: Call) => {
+    run: async ({ folder, image, driver: wanted = 'auto' }, call) => {
       demandUnconfined(call.actor, 'Building an image');
       if (call.actor.door !== 'cli' && call.actor.kind !== 'local' && !allowsRemote())
         throw fail('remote_config.refused');
@@ -51,5 +45,5 @@ export function imageBuildTool(sandboxes: Pick<Sandboxes, 'choose'>, allowsRemot
       const { driver } = await sandboxes.choose({ driver: wanted, level: 'basic' });
       return driver.buildImage(image, await imageContext(folder), call.signal);
     },
-  };
+  });
 }

@@ -84,7 +84,7 @@ export interface Call {
 }
 
 /** A function tool's handler: returns a JSON value, or a ToolResult made by `toolResult`. */
-export type Handler = (args: any, call: Call) => unknown | Promise<unknown>;
+export type Handler = (args: Record<string, unknown>, call: Call) => unknown | Promise<unknown>;
 
 /** How tools of one source are checked and run. */
 export interface Source {

@@ -51,7 +51,7 @@ export interface Delta {
 export interface CallerTool {
   name: string;
   description?: string;
-  inputSchema?: Record<string, unknown>;
+  inputSchema?: object;
 }
 
 /** What a caller declares with a message; a later declaration replaces it whole. */

@@ -15,6 +15,7 @@ export { inspectSchema } from './json-schema-guard.ts';
 export { checkSchema, compileSchema, type Checked, type CompiledSchema, type CompileOptions } from './json-schema.ts';
 export * from './level.ts';
 export * from './names.ts';
+export * from './offer-tool.ts';
 export * from './pack.ts';
 export * from './provider.ts';
 export * from './python-names.ts';

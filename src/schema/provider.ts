@@ -56,8 +56,3 @@ export interface BundleProvider {
 export interface BuiltInBundle extends Omit<OfferedBundle, 'kind' | 'tools'> {
   tools: OfferedFunction[];
 }
-
-/** The schema of a tool's arguments: an object that refuses what it does not name. */
-export function argsOf(properties: Record<string, JsonSchema>, required: string[] = []): JsonSchema {
-  return { type: 'object', properties, required, additionalProperties: false };
-}

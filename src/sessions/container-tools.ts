@@ -1,20 +1,11 @@
-import { argsOf, fail, insidePaths, type BuiltInBundle, type Call, type JsonSchema } from '../schema/index.ts';
+import { argsOf, fail, insidePaths, offerTool, type ArgsOf, type BuiltInBundle, type Call } from '../schema/index.ts';
 import { imageBuildTool, type ExecSpec, type Sandboxes } from '../sandbox/index.ts';
 import type { SessionPorts } from './ports.ts';
 import type { Sessions } from './sessions.ts';
 
 const maxStreamBytes = 1024 * 1024;
 const longestExecMs = 600_000;
-const projectId: JsonSchema = { type: 'string', description: 'Id of the project, proj_...' };
-
-interface ExecArgs {
-  project_id: string;
-  command: string | string[];
-  session_id?: string;
-  workspace_id?: string;
-  workdir?: string;
-  timeout_ms?: number;
-}
+const projectId = { type: 'string', description: 'Id of the project, proj_...' } as const;
 
 /** container_start, _stop, _logs, _exec: one utility sandbox per project, or a session's own. */
 export function containerTools(sessions: Sessions, ports: SessionPorts): BuiltInBundle {
@@ -24,7 +15,7 @@ export function containerTools(sessions: Sessions, ports: SessionPorts): BuiltIn
     description: 'The utility sandbox of a project: same image, same closure as its sessions.',
     isOwn: true,
     tools: [
-      {
+      offerTool({
         slug: 'start',
         description: 'Start the utility sandbox of a project.',
         level: 'write',
@@ -32,12 +23,12 @@ export function containerTools(sessions: Sessions, ports: SessionPorts): BuiltIn
         returns: '{id, status: "running"}',
         example: 'container.start(project_id="proj_...")',
         limits: { timeoutMs: longestExecMs },
-        run: async ({ project_id }: { project_id: string }, call) => {
+        run: async ({ project_id }, call) => {
           await sessions.utility.start(await ports.projects.get(call.actor, project_id));
           return { id: project_id, status: 'running' };
         },
-      },
-      {
+      }),
+      offerTool({
         slug: 'stop',
         description: 'Stop the utility sandbox of a project.',
         level: 'write',
@@ -45,13 +36,13 @@ export function containerTools(sessions: Sessions, ports: SessionPorts): BuiltIn
         returns: '{id, status: "stopped"}',
         example: 'container.stop(project_id="proj_...")',
         limits: { timeoutMs: 60_000 },
-        run: async ({ project_id }: { project_id: string }, call) => {
+        run: async ({ project_id }, call) => {
           await ports.projects.get(call.actor, project_id);
           await sessions.utility.stop(project_id);
           return { id: project_id, status: 'stopped' };
         },
-      },
-      {
+      }),
+      offerTool({
         slug: 'logs',
         description: 'Show the last lines that the utility sandbox wrote.',
         level: 'write',
@@ -64,12 +55,12 @@ export function containerTools(sessions: Sessions, ports: SessionPorts): BuiltIn
         ),
         returns: '{text}',
         example: 'container.logs(project_id="proj_...", tail=20)',
-        run: async ({ project_id, tail = 100 }: { project_id: string; tail?: number }, call) => {
+        run: async ({ project_id, tail }, call) => {
           await ports.projects.get(call.actor, project_id);
           return { text: await sessions.utility.logs(project_id, tail) };
         },
-      },
-      {
+      }),
+      offerTool({
         slug: 'exec',
         description:
           'Run a command in the utility sandbox of a project, or with session_id in the sandbox of that session.',
@@ -78,8 +69,8 @@ export function containerTools(sessions: Sessions, ports: SessionPorts): BuiltIn
         returns: '{exit_code, stdout, stderr, timed_out, truncated}',
         example: 'container.exec(project_id="proj_...", command="ls -l")',
         limits: { timeoutMs: longestExecMs + 60_000 },
-        run: (given: ExecArgs, call) => exec(sessions, ports, given, call),
-      },
+        run: (given, call) => exec(sessions, ports, given, call),
+      }),
     ],
   };
 }
@@ -113,7 +104,12 @@ const execSchema = argsOf(
   ['project_id', 'command'],
 );
 
-async function exec(sessions: Sessions, ports: SessionPorts, given: ExecArgs, call: Call): Promise<object> {
+async function exec(
+  sessions: Sessions,
+  ports: SessionPorts,
+  given: ArgsOf<typeof execSchema>,
+  call: Call,
+): Promise<object> {
   const project = await ports.projects.get(call.actor, given.project_id);
   const command = typeof given.command === 'string' ? ['/bin/sh', '-c', given.command] : given.command;
   if (command.some((part) => part.includes('\0')))
@@ -121,7 +117,7 @@ async function exec(sessions: Sessions, ports: SessionPorts, given: ExecArgs, ca
   const spec: ExecSpec = {
     command,
     workdir: given.workdir ?? insidePaths.workspace,
-    timeoutMs: given.timeout_ms ?? 60_000,
+    timeoutMs: given.timeout_ms,
     maxBytes: maxStreamBytes,
     signal: call.signal,
   };
@@ -142,7 +138,7 @@ export function imageTools(ports: SessionPorts, sandboxes: Pick<Sandboxes, 'choo
     description: 'What sandboxes are made from.',
     isOwn: true,
     tools: [
-      {
+      offerTool({
         slug: 'rebuild',
         description: 'Build the base image (or root file system) of sandboxes anew, without any network.',
         level: 'write',
@@ -153,7 +149,7 @@ export function imageTools(ports: SessionPorts, sandboxes: Pick<Sandboxes, 'choo
         returns: '{image, duration_ms}',
         example: 'image.rebuild()',
         limits: { timeoutMs: longestExecMs },
-        run: async ({ project_id }: { project_id?: string }, call) => {
+        run: async ({ project_id }, call) => {
           const { driver: wanted, level } = ports.settings().sandbox;
           const { driver } =
             project_id === undefined
@@ -162,7 +158,7 @@ export function imageTools(ports: SessionPorts, sandboxes: Pick<Sandboxes, 'choo
           const { image, duration_ms } = await driver.buildBase(call.signal);
           return { image, duration_ms };
         },
-      },
+      }),
       imageBuildTool(sandboxes, () => ports.settings().http.allowRemoteConfig),
     ],
   };

@@ -1,5 +1,5 @@
 import type { Project } from '../projects/index.ts';
-import { fail, type Actor, type BuiltInBundle, type JsonSchema } from '../schema/index.ts';
+import { fail, offerTool, type Actor, type BuiltInBundle } from '../schema/index.ts';
 import type { SessionRow } from '../store/index.ts';
 import { treeLimits } from './limits.ts';
 import type { SessionPorts } from './ports.ts';
@@ -14,7 +14,7 @@ export function configTools(ports: SessionPorts): BuiltInBundle {
     description: 'What sessions may use.',
     isOwn: true,
     tools: [
-      {
+      offerTool({
         slug: 'limits',
         description:
           'Show the limits on depth, agents and cost, what is used and what remains: of a session, a project, or by default.',
@@ -29,8 +29,8 @@ export function configTools(ports: SessionPorts): BuiltInBundle {
         },
         returns: '{max_depth, max_agents, max_cost_usd, used, remaining, sandbox}',
         example: 'config.limits()',
-        run: (given: { project_id?: string; session_id?: string }, call) => limits(ports, call.actor, given),
-      },
+        run: (given, call) => limits(ports, call.actor, given),
+      }),
     ],
   };
 }
@@ -94,7 +94,7 @@ async function sandboxOf(ports: SessionPorts, project: Project): Promise<object>
   }
 }
 
-const id = (description: string): JsonSchema => ({ type: 'string', description });
+const id = (description: string) => ({ type: 'string', description }) as const;
 
 /** caller_tool_response: the caller answers a request of its agent. */
 export function callerTools(sessions: Sessions): BuiltInBundle {
@@ -104,7 +104,7 @@ export function callerTools(sessions: Sessions): BuiltInBundle {
     description: 'Answers of the program that started a session to the calls of its agent.',
     isOwn: true,
     tools: [
-      {
+      offerTool({
         slug: 'tool-response',
         description: 'Answer a caller_tool_request event with a result or an error.',
         level: 'write',
@@ -124,10 +124,7 @@ export function callerTools(sessions: Sessions): BuiltInBundle {
         },
         returns: '{request_id, accepted: true}',
         example: 'caller.tool_response(session_id="ses_...", request_id="ask_...", result={"status": "sent"})',
-        run: async (
-          given: { session_id: string; request_id: string; result?: unknown; error?: string | null },
-          call,
-        ) => {
+        run: async (given, call) => {
           const hasResult = given.result !== undefined && given.result !== null;
           const error = given.error ?? undefined;
           if (hasResult && error !== undefined)
@@ -140,7 +137,7 @@ export function callerTools(sessions: Sessions): BuiltInBundle {
           );
           return { request_id: given.request_id, accepted: true };
         },
-      },
+      }),
     ],
   };
 }

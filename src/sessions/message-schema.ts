@@ -1,18 +1,9 @@
-import type { JsonSchema } from '../schema/index.ts';
+const text = (description: string, maxLength = 512) =>
+  ({ type: 'string', description, minLength: 1, maxLength }) as const;
+const orNull = <const S extends { description: string }>(schema: S) =>
+  ({ anyOf: [schema, { type: 'null' }], description: schema.description }) as const;
 
-const text = (description: string, more: object = {}): JsonSchema => ({
-  type: 'string',
-  description,
-  minLength: 1,
-  maxLength: 512,
-  ...more,
-});
-const orNull = (schema: JsonSchema): JsonSchema => ({
-  anyOf: [schema, { type: 'null' }],
-  description: (schema as { description?: string }).description,
-});
-
-const callerProperties: Record<string, JsonSchema> = {
+const callerProperties = {
   caller_id: orNull(text('Name of the calling program: the prefix of its tools.')),
   caller_tools: orNull({
     type: 'array',
@@ -29,9 +20,9 @@ const callerProperties: Record<string, JsonSchema> = {
       },
     },
   }),
-};
+} as const;
 
-const contextProperties: Record<string, JsonSchema> = {
+const contextProperties = {
   ...callerProperties,
   on_disconnect: orNull({
     enum: ['fail', 'wait'],
@@ -44,9 +35,9 @@ const contextProperties: Record<string, JsonSchema> = {
     description: 'How long a caller tool may take; default 60000.',
   }),
   inherit: orNull({ type: 'boolean', description: 'Whether child sessions may use the caller tools too.' }),
-};
+} as const;
 
-const properties: Record<string, JsonSchema> = {
+const properties = {
   project_id: text('Id of the project, proj_...'),
   session_id: text('Id of a session to go on with, ses_...'),
   message: { type: 'string', minLength: 1, maxLength: 1_048_576, description: 'What to say to the agent.' },
@@ -57,8 +48,8 @@ const properties: Record<string, JsonSchema> = {
   },
   external_id: text('Your own name for the workspace.'),
   source: text('Where the external id comes from.'),
-  agent: text('Agent to use instead of the one of the project.', { maxLength: 256 }),
-  model: text('Model to use instead of the one of the project.', { maxLength: 256 }),
+  agent: text('Agent to use instead of the one of the project.', 256),
+  model: text('Model to use instead of the one of the project.', 256),
   attachments: {
     type: 'array',
     maxItems: 64,
@@ -105,19 +96,19 @@ const properties: Record<string, JsonSchema> = {
     description: 'Who calls, and what it lends to the agent.',
   },
   ...callerProperties,
-};
+} as const;
 
-export const messageSchema: JsonSchema = {
+export const messageSchema = {
   type: 'object',
   additionalProperties: false,
   required: ['message'],
   properties,
-};
+} as const;
 
 const { session_id: _, ...forSpawn } = properties;
-export const spawnSchema: JsonSchema = {
+export const spawnSchema = {
   type: 'object',
   additionalProperties: false,
   required: ['project_id', 'message'],
   properties: forSpawn,
-};
+} as const;

@@ -1,12 +1,11 @@
-import { argsOf, fail, type BuiltInBundle, type JsonSchema } from '../schema/index.ts';
-import type { MessageArgs } from './admission.ts';
+import { argsOf, fail, offerTool, type BuiltInBundle } from '../schema/index.ts';
 import { messageSchema, spawnSchema } from './message-schema.ts';
 import type { SessionPorts } from './ports.ts';
 import { sessionView } from './session-view.ts';
 import type { Sessions } from './sessions.ts';
 
-const statuses = ['starting', 'running', 'idle', 'ended', 'failed', 'timed_out'];
-const sessionId: JsonSchema = { type: 'string', description: 'Id of the session, ses_...' };
+const statuses = ['starting', 'running', 'idle', 'ended', 'failed', 'timed_out'] as const;
+const sessionId = { type: 'string', description: 'Id of the session, ses_...' } as const;
 const pageSize = 100;
 
 /** session_list, _get, _events, _message, _spawn, _cancel, _answer, _end, _cleanup. */
@@ -17,7 +16,7 @@ export function sessionTools(sessions: Sessions, ports: SessionPorts): BuiltInBu
     description: 'Agents at work: start one, talk to it, follow its events, end it.',
     isOwn: true,
     tools: [
-      {
+      offerTool({
         slug: 'list',
         description: 'List sessions, newest first.',
         level: 'read',
@@ -28,7 +27,7 @@ export function sessionTools(sessions: Sessions, ports: SessionPorts): BuiltInBu
         }),
         returns: '{sessions: [session], next_page_token?}',
         example: 'session.list(status="idle")',
-        run: async ({ page_token, ...filter }: { project_id?: string; status?: string; page_token?: string }, call) => {
+        run: async ({ page_token, ...filter }, call) => {
           const before = page_token === undefined ? undefined : fromToken(page_token);
           const rows = await sessions.list(call.actor, filter, {
             limit: pageSize + 1,
@@ -40,18 +39,17 @@ export function sessionTools(sessions: Sessions, ports: SessionPorts): BuiltInBu
             ...(rows.length > page.length && { next_page_token: Buffer.from(page.at(-1)!.id).toString('base64url') }),
           };
         },
-      },
-      {
+      }),
+      offerTool({
         slug: 'get',
         description: 'Show one session: its status, turn, usage, open requests and caller.',
         level: 'read',
         argSchema: argsOf({ session_id: sessionId }, ['session_id']),
         returns: 'the session',
         example: 'session.get(session_id="ses_...")',
-        run: async ({ session_id }: { session_id: string }, call) =>
-          sessionView(ports, await sessions.get(call.actor, session_id), call.actor),
-      },
-      {
+        run: async ({ session_id }, call) => sessionView(ports, await sessions.get(call.actor, session_id), call.actor),
+      }),
+      offerTool({
         slug: 'events',
         description: 'Read events of a session after an index; poll again with last_index.',
         level: 'read',
@@ -75,16 +73,10 @@ export function sessionTools(sessions: Sessions, ports: SessionPorts): BuiltInBu
         ),
         returns: '{session_id, status, events, last_index, has_more}',
         example: 'session.events(session_id="ses_...", since_index=4)',
-        run: (
-          {
-            session_id,
-            since_index = -1,
-            max_events = 100,
-          }: { session_id: string; since_index?: number; max_events?: number },
-          call,
-        ) => sessions.events(call.actor, session_id, since_index, Math.min(max_events, 1000)),
-      },
-      {
+        run: ({ session_id, since_index, max_events }, call) =>
+          sessions.events(call.actor, session_id, since_index, Math.min(max_events, 1000)),
+      }),
+      offerTool({
         slug: 'message',
         description:
           'Send a message to an agent: to a session, or to a project, where the live session of the workspace goes on or a new one is started.',
@@ -92,30 +84,30 @@ export function sessionTools(sessions: Sessions, ports: SessionPorts): BuiltInBu
         argSchema: messageSchema,
         returns: '{session_id, workspace_id, spawned, turn, last_event_index}',
         example: 'session.message(project_id="proj_...", message="Say hello")',
-        run: (given: MessageArgs, call) => sessions.message(call.actor, given),
-      },
-      {
+        run: (given, call) => sessions.message(call.actor, given),
+      }),
+      offerTool({
         slug: 'spawn',
         description: 'Start a new session in a project with its first message.',
         level: 'write',
         argSchema: spawnSchema,
         returns: '{session_id, workspace_id, spawned, turn, last_event_index}',
         example: 'session.spawn(project_id="proj_...", message="Say hello")',
-        run: (given: MessageArgs, call) => sessions.spawn(call.actor, given),
-      },
-      {
+        run: (given, call) => sessions.spawn(call.actor, given),
+      }),
+      offerTool({
         slug: 'cancel',
         description: 'Stop the turn that runs.',
         level: 'write',
         argSchema: argsOf({ session_id: sessionId }, ['session_id']),
         returns: '{id, status}',
         example: 'session.cancel(session_id="ses_...")',
-        run: async ({ session_id }: { session_id: string }, call) => ({
+        run: async ({ session_id }, call) => ({
           id: session_id,
           status: await sessions.cancel(call.actor, session_id),
         }),
-      },
-      {
+      }),
+      offerTool({
         slug: 'answer',
         description: 'Answer a permission request of the agent with one of its options.',
         level: 'write',
@@ -129,24 +121,24 @@ export function sessionTools(sessions: Sessions, ports: SessionPorts): BuiltInBu
         ),
         returns: '{request_id, accepted: true}',
         example: 'session.answer(session_id="ses_...", request_id="ask_...", choice="allow")',
-        run: async (given: { session_id: string; request_id: string; choice: string }, call) => {
+        run: async (given, call) => {
           await sessions.answer(call.actor, given.session_id, given.request_id, given.choice);
           return { request_id: given.request_id, accepted: true };
         },
-      },
-      {
+      }),
+      offerTool({
         slug: 'end',
         description: 'End a session and its children; answers when their processes are gone.',
         level: 'write',
         argSchema: argsOf({ session_id: sessionId }, ['session_id']),
         returns: '{id, status: "ended"}',
         example: 'session.end(session_id="ses_...")',
-        run: async ({ session_id }: { session_id: string }, call) => {
+        run: async ({ session_id }, call) => {
           await sessions.end(call.actor, session_id);
           return { id: session_id, status: 'ended' };
         },
-      },
-      {
+      }),
+      offerTool({
         slug: 'cleanup',
         description: 'Delete finished sessions with their logs.',
         level: 'write',
@@ -161,13 +153,13 @@ export function sessionTools(sessions: Sessions, ports: SessionPorts): BuiltInBu
         }),
         returns: '{deleted: n}',
         example: 'session.cleanup(max_age_hours=48)',
-        run: async ({ project_id, max_age_hours = 24 }: { project_id?: string; max_age_hours?: number }, call) => ({
+        run: async ({ project_id, max_age_hours }, call) => ({
           deleted: await sessions.cleanup(call.actor, {
             ...(project_id !== undefined && { project_id }),
             maxAgeMs: max_age_hours * 3600_000,
           }),
         }),
-      },
+      }),
     ],
   };
 }

@@ -42,7 +42,7 @@ const callOf = (more: Partial<Call> = {}): Call =>
     log: () => {},
     ...more,
   }) as Call;
-const run = async (func: string, args: object = {}, call: Partial<Call> = {}): Promise<unknown> =>
+const run = async (func: string, args: Record<string, unknown> = {}, call: Partial<Call> = {}): Promise<unknown> =>
   packs.find(func)!.run(args, callOf(call));
 /** Aborts as the gate does at a tool's deadline. */
 const within = (ms: number): { signal: AbortSignal } => {

@@ -1,6 +1,6 @@
 import { fail, type BuiltInBundle } from '../../schema/index.ts';
 import { evaluate, FormulaError } from './arithmetic.ts';
-import { tool } from './text.ts';
+import { publicTool } from './public-tool.ts';
 
 /** `calc`: arithmetic that can be trusted. */
 export function calcTools(): BuiltInBundle {
@@ -9,7 +9,7 @@ export function calcTools(): BuiltInBundle {
     displayName: 'Calculator',
     description: 'Computes formulas.',
     tools: [
-      tool({
+      publicTool({
         slug: 'evaluate',
         description:
           'Computes a formula: + - * / // % ^ (or **), brackets, pi, e, functions such as sqrt, round, min, max, sum, mean, log, sin, and variables given by name.',
@@ -32,7 +32,7 @@ export function calcTools(): BuiltInBundle {
         outputSchema: { type: 'number' },
         returns: 'The number.',
         example: 'calc.evaluate(expression="2 * (3 + x)", variables={"x": 4})',
-        run: ({ expression, variables }: { expression: string; variables: Record<string, number> }) => {
+        run: ({ expression, variables }) => {
           try {
             return evaluate(expression, variables);
           } catch (error) {

@@ -1,24 +1,20 @@
 import { fail, type BuiltInBundle } from '../../schema/index.ts';
-import { tool } from './text.ts';
+import { publicTool } from './public-tool.ts';
 
-const zone = (what: string, fallback = 'UTC'): object => ({
-  type: 'string',
-  maxLength: 64,
-  default: fallback,
-  description: what,
-});
+const zone = (what: string) => ({ type: 'string', maxLength: 64, default: 'UTC', description: what }) as const;
 const time = {
   type: 'string',
   maxLength: 100,
   description: 'RFC 3339 time (2026-11-15T09:00:00Z), a local time without offset (2026-11-15T09:00), or a date.',
-};
-const amount = (unit: string): object => ({
-  type: 'integer',
-  minimum: -1_000_000_000,
-  maximum: 1_000_000_000,
-  default: 0,
-  description: `${unit} to add; negative to subtract.`,
-});
+} as const;
+const amount = (unit: string) =>
+  ({
+    type: 'integer',
+    minimum: -1_000_000_000,
+    maximum: 1_000_000_000,
+    default: 0,
+    description: `${unit} to add; negative to subtract.`,
+  }) as const;
 const moment = {
   type: 'object',
   properties: {
@@ -34,7 +30,6 @@ const moment = {
 };
 const returns = '{iso, unix_ms, timezone, offset, date, time, weekday}';
 const weekdays = ['Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday', 'Sunday'];
-const units = ['years', 'months', 'weeks', 'days', 'hours', 'minutes', 'seconds'] as const;
 
 /** `clock`: what time it is, elsewhere, and later. */
 export function clockTools(): BuiltInBundle {
@@ -43,7 +38,7 @@ export function clockTools(): BuiltInBundle {
     displayName: 'Clock',
     description: 'The time now, in other time zones, and after a while.',
     tools: [
-      tool({
+      publicTool({
         slug: 'now',
         description: 'The time now in a time zone.',
         properties: { timezone: zone('IANA name such as Europe/Berlin.') },
@@ -51,10 +46,9 @@ export function clockTools(): BuiltInBundle {
         outputSchema: moment,
         returns,
         example: 'clock.now(timezone="Europe/Berlin")',
-        run: ({ timezone }: { timezone: string }) =>
-          told(inZone(timezone, (known) => Temporal.Now.zonedDateTimeISO(known))),
+        run: ({ timezone }) => told(inZone(timezone, (known) => Temporal.Now.zonedDateTimeISO(known))),
       }),
-      tool({
+      publicTool({
         slug: 'convert',
         description: 'The same moment in another time zone.',
         properties: {
@@ -70,27 +64,29 @@ export function clockTools(): BuiltInBundle {
         outputSchema: moment,
         returns,
         example: 'clock.convert(time="2026-11-15T09:00:00Z", timezone="Asia/Tokyo")',
-        run: ({ time: text, timezone, from_timezone }: { time: string; timezone: string; from_timezone: string }) =>
+        run: ({ time: text, timezone, from_timezone }) =>
           told(inZone(timezone, (known) => parsed(text, from_timezone).withTimeZone(known))),
       }),
-      tool({
+      publicTool({
         slug: 'add',
         description:
           'A time plus years, months, weeks, days, hours, minutes and seconds, by the calendar of its time zone.',
         properties: {
           time,
-          ...Object.fromEntries(units.map((unit) => [unit, amount(unit[0]?.toUpperCase() + unit.slice(1))])),
+          years: amount('Years'),
+          months: amount('Months'),
+          weeks: amount('Weeks'),
+          days: amount('Days'),
+          hours: amount('Hours'),
+          minutes: amount('Minutes'),
+          seconds: amount('Seconds'),
           timezone: zone('The time zone to reckon in; days may be 23 or 25 hours long there.'),
         },
         required: ['time'],
         outputSchema: moment,
         returns,
         example: 'clock.add(time="2026-01-31", months=1)',
-        run: ({
-          time: text,
-          timezone,
-          ...amounts
-        }: { time: string; timezone: string } & Record<(typeof units)[number], number>) => {
+        run: ({ time: text, timezone, ...amounts }) => {
           const start = inZone(timezone, (known) => parsed(text, timezone).withTimeZone(known));
           try {
             const { years, months, weeks, days, ...clock } = amounts;

@@ -1,14 +1,20 @@
 import { Worker } from 'node:worker_threads';
 import { entryPoint } from '../../entry.ts';
 import { fail } from '../../schema/index.ts';
+import type { dataTasks } from './data-tasks.ts';
+import type { textTasks } from './text-tasks.ts';
 
 const threads = 2;
 const timeoutMs = 5000;
 const idleMs = 30_000;
 const maxWaiting = 200;
 
+/** What the threads can do. */
+export type Tasks = typeof textTasks & typeof dataTasks;
+export type TaskArgs<K extends keyof Tasks> = Parameters<Tasks[K]>[0];
+
 interface Job {
-  task: string;
+  task: keyof Tasks;
   args: unknown;
   signal: AbortSignal;
   resolve: (value: unknown) => void;
@@ -26,7 +32,7 @@ export class Compute {
   #isClosed = false;
 
   /** The answer of a task. Throws tool.failed with the task's own words, tool.timeout, or tool.cancelled. */
-  run(task: string, args: unknown, signal: AbortSignal): Promise<unknown> {
+  run<K extends keyof Tasks>(task: K, args: TaskArgs<K>, signal: AbortSignal): Promise<unknown> {
     return new Promise((resolve, reject) => {
       if (this.#isClosed) return reject(fail('server.stopping'));
       if (this.#waiting.length >= maxWaiting)

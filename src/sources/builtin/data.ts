@@ -1,32 +1,28 @@
-import type { BuiltInBundle, Call, OfferedFunction } from '../../schema/index.ts';
-import type { Compute } from './compute.ts';
-import { tool } from './text.ts';
+import type { BuiltInBundle, Call } from '../../schema/index.ts';
+import type { Compute, TaskArgs, Tasks } from './compute.ts';
+import { publicTool } from './public-tool.ts';
 
-const any = (what: string): object => ({ description: what });
-const format = (what: string, fallback?: string): object => ({
-  type: 'string',
-  enum: ['json', 'yaml', 'csv', 'value'],
-  ...(fallback !== undefined && { default: fallback }),
-  description: what,
-});
+const anything = (what: string) => ({ description: what }) as const;
+const format = <const D extends { default?: string }>(what: string, fallback: D) =>
+  ({ type: 'string', enum: ['json', 'yaml', 'csv', 'value'], ...fallback, description: what }) as const;
 
 /** `data`: work on JSON values. */
 export function dataTools(compute: Compute): BuiltInBundle {
   const inThread =
-    (task: string): OfferedFunction['run'] =>
-    (args: unknown, call: Call) =>
+    <K extends keyof Tasks>(task: K) =>
+    (args: TaskArgs<K>, call: Call): Promise<unknown> =>
       compute.run(task, args, call.signal);
   return {
     slug: 'data',
     displayName: 'Data',
     description: 'Query, check, compare and convert JSON, YAML and CSV.',
     tools: [
-      tool({
+      publicTool({
         slug: 'query',
         description:
           'Picks parts of a JSON value, by JMESPath or by a JSON Pointer (starting with /). What is not there is null.',
         properties: {
-          data: any('The value to look in.'),
+          data: anything('The value to look in.'),
           query: {
             type: 'string',
             maxLength: 4000,
@@ -38,11 +34,11 @@ export function dataTools(compute: Compute): BuiltInBundle {
         example: 'data.query(data={"a": [1, 2]}, query="a[0]")',
         run: inThread('data.query'),
       }),
-      tool({
+      publicTool({
         slug: 'validate',
         description: 'Checks a value against a JSON Schema (draft-07, or 2020-12 when $schema says so).',
         properties: {
-          data: any('The value to check.'),
+          data: anything('The value to check.'),
           schema: { type: ['object', 'boolean'], description: 'The JSON Schema.' },
         },
         required: ['data', 'schema'],
@@ -55,11 +51,11 @@ export function dataTools(compute: Compute): BuiltInBundle {
         example: 'data.validate(data=1, schema={"type": "string"})',
         run: inThread('data.validate'),
       }),
-      tool({
+      publicTool({
         slug: 'diff',
         description:
           'Compares two JSON values and answers the changes as JSON Patch, with the old value beside each. Lists are compared by position.',
-        properties: { before: any('The old value.'), after: any('The new value.') },
+        properties: { before: anything('The old value.'), after: anything('The new value.') },
         required: ['before', 'after'],
         outputSchema: {
           type: 'object',
@@ -70,14 +66,14 @@ export function dataTools(compute: Compute): BuiltInBundle {
         example: 'data.diff(before={"a": 1}, after={"a": 2})',
         run: inThread('data.diff'),
       }),
-      tool({
+      publicTool({
         slug: 'convert',
         description:
           'Converts between JSON, YAML and CSV (first row = names of the columns). "value" stands for a value instead of text.',
         properties: {
-          data: any('The text to convert, or with source="value" the value.'),
-          source: format('What data is.'),
-          target: format('What to answer; "value" gives the value itself.', 'value'),
+          data: anything('The text to convert, or with source="value" the value.'),
+          source: format('What data is.', {}),
+          target: format('What to answer; "value" gives the value itself.', { default: 'value' }),
           delimiter: {
             type: 'string',
             enum: [',', ';', '\t', '|'],

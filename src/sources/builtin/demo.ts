@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { BuiltInBundle, OfferedFunction } from '../../schema/index.ts';
+import { offerTool, type BuiltInBundle, type OfferedFunction } from '../../schema/index.ts';
 
 const colours = [
   'red',
@@ -41,7 +41,7 @@ export function demoTools(): BuiltInBundle {
 }
 
 function wordTool(slug: string, displayName: string, kind: string, words: readonly string[]): OfferedFunction {
-  return {
+  return offerTool({
     slug,
     displayName,
     description: `Answers ${article(kind)} word chosen by a hash of the text: the same text always gives the same word.`,
@@ -57,8 +57,8 @@ function wordTool(slug: string, displayName: string, kind: string, words: readon
     outputSchema: { type: 'string', enum: [...words] },
     returns: `A${article(kind).slice(1)} word, such as "${words[0]}".`,
     example: `demo.${slug}(text="hello")`,
-    run: ({ text }: { text: string }) => pick(text, words),
-  };
+    run: ({ text }) => pick(text, words),
+  });
 }
 
 function pick(text: string, words: readonly string[]): string {

@@ -1,7 +1,7 @@
 import { constants } from 'node:fs';
 import { lstat, open, readdir, realpath, rename, unlink, type FileHandle } from 'node:fs/promises';
 import { randomBytes } from 'node:crypto';
-import { Failure, fail, type BuiltInBundle, type Call, type OfferedFunction } from '../../schema/index.ts';
+import { argsOf, Failure, fail, offerTool, type BuiltInBundle, type Call } from '../../schema/index.ts';
 import { inFolder, openFolderAt, splitPath, walkTo, type Place } from '../../store/index.ts';
 import { searchFiles, type SearchArgs } from './fs-search.ts';
 
@@ -12,25 +12,21 @@ const readFlags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLO
 /** Where the files of a caller lie: its workspace for a session, the configured folder otherwise. Undefined when there is none. */
 export type RootFor = (call: Call) => Promise<string | undefined>;
 
-const path = (what: string, fallback?: string): object => ({
-  type: 'string',
-  maxLength: 4096,
-  ...(fallback !== undefined && { default: fallback }),
-  description: `${what} Relative to the root; .. and links that lead out are refused.`,
-});
-const limit = (most: number, fallback: number, what: string): object => ({
-  type: 'integer',
-  minimum: 1,
-  maximum: most,
-  default: fallback,
-  description: what,
-});
+const path = <const D extends { default?: string }>(what: string, fallback: D) =>
+  ({
+    type: 'string',
+    maxLength: 4096,
+    ...fallback,
+    description: `${what} Relative to the root; .. and links that lead out are refused.`,
+  }) as const;
+const limit = (most: number, fallback: number, what: string) =>
+  ({ type: 'integer', minimum: 1, maximum: most, default: fallback, description: what }) as const;
 
 /** `fs`: files below one folder, and nothing else. */
 export function fsTools(rootFor: RootFor): BuiltInBundle {
   const inRoot =
-    <T>(run: (root: string, args: T, signal: AbortSignal) => Promise<unknown>): OfferedFunction['run'] =>
-    async (args: T, call: Call) => {
+    <T>(run: (root: string, args: T, signal: AbortSignal) => Promise<unknown>) =>
+    async (args: T, call: Call): Promise<unknown> => {
       const configured = await rootFor(call);
       if (configured === undefined)
         throw fail('tool.failed', {
@@ -52,13 +48,13 @@ export function fsTools(rootFor: RootFor): BuiltInBundle {
     displayName: 'Files',
     description: 'Read, list and search files below one folder.',
     tools: [
-      {
+      offerTool({
         slug: 'readfile',
         description: 'Reads a text file, or a part of it by lines. Other files can be read as base64.',
         level: 'read',
-        argSchema: schema(
+        argSchema: argsOf(
           {
-            path: path('The file.'),
+            path: path('The file.', {}),
             offset: { type: 'integer', minimum: 1, default: 1, description: 'First line to answer, counted from 1.' },
             limit: limit(maxLines, 2000, 'At most this many lines.'),
             encoding: {
@@ -73,27 +69,27 @@ export function fsTools(rootFor: RootFor): BuiltInBundle {
         returns: '{path, size, text, total_lines, offset, returned, has_more} or {path, size, base64}',
         example: 'fs.readfile(path="notes.txt")',
         run: inRoot(readFile),
-      },
-      {
+      }),
+      offerTool({
         slug: 'listdir',
         description: 'Lists a folder: names, kinds, sizes and times.',
         level: 'read',
-        argSchema: schema(
-          { path: path('The folder.', '.'), limit: limit(5000, 1000, 'At most this many entries.') },
+        argSchema: argsOf(
+          { path: path('The folder.', { default: '.' }), limit: limit(5000, 1000, 'At most this many entries.') },
           [],
         ),
         returns: '{path, entries: [{name, type, size, modified_at}], truncated}',
         example: 'fs.listdir(path=".")',
         run: inRoot(listFolder),
-      },
-      {
+      }),
+      offerTool({
         slug: 'searchfiles',
         description:
           'Finds files below a folder by a pattern of their path (*, **, ?) and, if text is given, by a text in them.',
         level: 'read',
-        argSchema: schema(
+        argSchema: argsOf(
           {
-            path: path('The folder to start in.', '.'),
+            path: path('The folder to start in.', { default: '.' }),
             pattern: {
               type: 'string',
               minLength: 1,
@@ -119,25 +115,25 @@ export function fsTools(rootFor: RootFor): BuiltInBundle {
         returns: '{files: [{path, size, matches?: [{line, text}]}], looked_at, truncated}',
         example: 'fs.searchfiles(pattern="*.md", text="budget")',
         run: inRoot((root, args: SearchArgs, signal) => searchFiles(root, args, signal)),
-      },
-      {
+      }),
+      offerTool({
         slug: 'statpath',
         description: 'Says what is at a path: a file, a folder, a link, or nothing.',
         level: 'read',
-        argSchema: schema({ path: path('The file or folder.') }, ['path']),
+        argSchema: argsOf({ path: path('The file or folder.', {}) }, ['path']),
         returns: '{path, exists, type?, size?, modified_at?, mode?}',
         example: 'fs.statpath(path="notes.txt")',
         run: inRoot(statPath),
-      },
-      {
+      }),
+      offerTool({
         slug: 'writefile',
         description:
           'Writes a text file: a new one, or with mode="replace" or "append" also one that is there. Shipped switched off.',
         level: 'write',
         isEnabled: false,
-        argSchema: schema(
+        argSchema: argsOf(
           {
-            path: path('The file. Its folder must be there.'),
+            path: path('The file. Its folder must be there.', {}),
             text: { type: 'string', maxLength: maxFileBytes, description: 'What to write.' },
             mode: {
               type: 'string',
@@ -151,17 +147,10 @@ export function fsTools(rootFor: RootFor): BuiltInBundle {
         returns: '{path, size}',
         example: 'fs.writefile(path="notes.txt", text="hello")',
         run: inRoot(writeFile),
-      },
+      }),
     ],
   };
 }
-
-const schema = (properties: Record<string, object>, required: string[]): object & Record<string, unknown> => ({
-  type: 'object',
-  properties,
-  required,
-  additionalProperties: false,
-});
 
 /** Opens a place, hands it over, and closes it whatever happens. */
 async function at<T>(root: string, shown: string, use: (place: Place) => Promise<T>): Promise<T> {

@@ -1,15 +1,16 @@
 import { createHash } from 'node:crypto';
-import { fail, type BuiltInBundle, type Call, type OfferedFunction } from '../../schema/index.ts';
-import type { Compute } from './compute.ts';
+import { fail, type BuiltInBundle, type Call } from '../../schema/index.ts';
+import type { Compute, TaskArgs, Tasks } from './compute.ts';
+import { publicTool } from './public-tool.ts';
 
-const textArg = (what: string): object => ({ type: 'string', maxLength: 2_000_000, description: what });
-const flag = (what: string): object => ({ type: 'boolean', default: false, description: what });
+const textArg = (what: string) => ({ type: 'string', maxLength: 2_000_000, description: what }) as const;
+const flag = (what: string) => ({ type: 'boolean', default: false, description: what }) as const;
 const pattern = {
   type: 'string',
   minLength: 1,
   maxLength: 2000,
   description: 'What to look for: plain text, or with regex=true a regular expression (RE2).',
-};
+} as const;
 const matching = {
   pattern,
   regex: flag('Read the pattern as a regular expression.'),
@@ -19,15 +20,15 @@ const matching = {
 /** `text`: look into texts and change them. */
 export function textTools(compute: Compute): BuiltInBundle {
   const inThread =
-    (task: string): OfferedFunction['run'] =>
-    (args: unknown, call: Call) =>
+    <K extends keyof Tasks>(task: K) =>
+    (args: TaskArgs<K>, call: Call): Promise<unknown> =>
       compute.run(task, args, call.signal);
   return {
     slug: 'text',
     displayName: 'Text',
     description: 'Find, replace, compare, hash and encode text.',
     tools: [
-      tool({
+      publicTool({
         slug: 'find',
         description: 'Finds every place where a text or pattern occurs, with line and column.',
         properties: {
@@ -51,7 +52,7 @@ export function textTools(compute: Compute): BuiltInBundle {
         example: 'text.find(text="one two", pattern="t\\\\w+", regex=True)',
         run: inThread('text.find'),
       }),
-      tool({
+      publicTool({
         slug: 'replace',
         description:
           'Replaces every occurrence of a text or pattern. With regex=true, $1 and $0 in the replacement stand for groups and the match.',
@@ -71,7 +72,7 @@ export function textTools(compute: Compute): BuiltInBundle {
         example: 'text.replace(text="a-b", pattern="-", replacement="+")',
         run: inThread('text.replace'),
       }),
-      tool({
+      publicTool({
         slug: 'diff',
         description: 'Compares two texts line by line and answers a unified diff.',
         properties: {
@@ -100,7 +101,7 @@ export function textTools(compute: Compute): BuiltInBundle {
         example: 'text.diff(before="a\\nb", after="a\\nc")',
         run: inThread('text.diff'),
       }),
-      tool({
+      publicTool({
         slug: 'hash',
         description: 'The hash of a text (UTF-8).',
         properties: {
@@ -117,10 +118,9 @@ export function textTools(compute: Compute): BuiltInBundle {
         outputSchema: { type: 'string' },
         returns: 'The hash as text.',
         example: 'text.hash(text="hello")',
-        run: ({ text, algorithm, encoding }: { text: string; algorithm: string; encoding: 'hex' | 'base64' }) =>
-          createHash(algorithm).update(text).digest(encoding),
+        run: ({ text, algorithm, encoding }) => createHash(algorithm).update(text).digest(encoding),
       }),
-      tool({
+      publicTool({
         slug: 'base64',
         description: 'Encodes a text (UTF-8) as base64, or decodes it.',
         properties: {
@@ -132,25 +132,10 @@ export function textTools(compute: Compute): BuiltInBundle {
         outputSchema: { type: 'string' },
         returns: 'The encoded or decoded text.',
         example: 'text.base64(text="hello")',
-        run: ({ text, mode, url_safe }: { text: string; mode: 'encode' | 'decode'; url_safe: boolean }) =>
+        run: ({ text, mode, url_safe }) =>
           mode === 'encode' ? Buffer.from(text).toString(url_safe ? 'base64url' : 'base64') : decoded(text),
       }),
     ],
-  };
-}
-
-interface Described extends Omit<OfferedFunction, 'argSchema' | 'level'> {
-  properties: Record<string, object>;
-  required: string[];
-}
-
-/** A read-only public function with named arguments. */
-export function tool({ properties, required, ...rest }: Described): OfferedFunction {
-  return {
-    ...rest,
-    level: 'read',
-    isPublic: true,
-    argSchema: { type: 'object', properties, required, additionalProperties: false },
   };
 }
 

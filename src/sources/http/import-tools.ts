@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { fail, type Actor, type BuiltInBundle, type Call } from '../../schema/index.ts';
+import { fail, offerTool, type Actor, type BuiltInBundle, type Call } from '../../schema/index.ts';
 import type { SecretStore } from '../../store/index.ts';
 import { importCurl } from './curl.ts';
 import type { Dialler } from './dialler.ts';
@@ -57,7 +57,7 @@ export function importTools(deps: ImportDeps): BuiltInBundle {
     description: 'Takes descriptions of other programs into the catalog.',
     isOwn: true,
     tools: [
-      {
+      offerTool({
         slug: 'import-openapi',
         description:
           'Makes one HTTP tool of every operation of an OpenAPI (3.0, 3.1) or Swagger (2.0) document. What cannot be expressed is reported per operation.',
@@ -66,17 +66,17 @@ export function importTools(deps: ImportDeps): BuiltInBundle {
         returns:
           'bundle, created, skipped, and the report: operations, imported, skipped with reasons, notes, secrets, hosts',
         example: 'catalog.import_openapi(url="https://api.example.com/openapi.json", bundle="example")',
-        run: (args: Type.Static<typeof OpenApiArgs>, call) => takeOpenApi(args, call, deps),
-      },
-      {
+        run: (args, call) => takeOpenApi(args, call, deps),
+      }),
+      offerTool({
         slug: 'import-curl',
         description: 'Makes one HTTP tool of a curl command. Credentials in it become secrets.',
         level: 'admin',
         argSchema: CurlArgs,
         returns: 'bundle, tool, secrets and notes',
         example: 'catalog.import_curl(command="curl https://api.example.com/items?limit=5", bundle="example")',
-        run: (args: Type.Static<typeof CurlArgs>, call) => takeCurl(args, call, deps),
-      },
+        run: (args, call) => takeCurl(args, call, deps),
+      }),
     ],
   };
 }

@@ -1,4 +1,4 @@
-import { fail, type Actor, type BuiltInBundle, type Call, type ToolView } from '../../schema/index.ts';
+import { fail, offerTool, type Actor, type BuiltInBundle, type ToolView } from '../../schema/index.ts';
 import type { HttpSource } from './http-source.ts';
 
 export interface PreviewDeps {
@@ -7,14 +7,7 @@ export interface PreviewDeps {
   resolve(actor: Actor, ref: { bundleID: string; slug: string; version: string }): Promise<ToolView>;
 }
 
-interface PreviewArgs {
-  bundle_id: string;
-  slug: string;
-  version: string;
-  args?: Record<string, unknown>;
-}
-
-const text = (description: string) => ({ type: 'string', minLength: 1, description });
+const text = (description: string) => ({ type: 'string', minLength: 1, description }) as const;
 
 /** `preview_request`: what the live tester shows before anything is sent. */
 export function previewTools({ http, resolve }: PreviewDeps): BuiltInBundle {
@@ -23,7 +16,7 @@ export function previewTools({ http, resolve }: PreviewDeps): BuiltInBundle {
     displayName: 'Previews',
     description: 'What a tool would do, without doing it.',
     tools: [
-      {
+      offerTool({
         slug: 'request',
         description:
           'The request that an HTTP tool would send with these arguments, every secret masked. Nothing is sent.',
@@ -45,15 +38,15 @@ export function previewTools({ http, resolve }: PreviewDeps): BuiltInBundle {
         },
         returns: '{method, url, headers, body, secrets:[{name,isSet}]}',
         example: 'preview.request(bundle_id="...", slug="weather", version="v1", args={"city": "Bonn"})',
-        run: async ({ bundle_id, slug, version, args = {} }: PreviewArgs, call: Call) => {
+        run: async ({ bundle_id, slug, version, args }, call) => {
           const tool = await resolve(call.actor, { bundleID: bundle_id, slug, version });
           if (tool.type !== 'http')
             throw fail('type.unsupported', {
               message: `${tool.name} sends no request of its own: it is of type ${tool.type}.`,
             });
-          return http.preview(tool, args);
+          return http.preview(tool, args as Record<string, unknown>);
         },
-      },
+      }),
     ],
   };
 }

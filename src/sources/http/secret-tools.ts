@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { demandUnconfined, fail, type BuiltInBundle, type Call } from '../../schema/index.ts';
+import { demandUnconfined, fail, offerTool, type BuiltInBundle } from '../../schema/index.ts';
 import type { SecretInfo, SecretStore } from '../../store/index.ts';
 import { parseHostEntry } from './host-rules.ts';
 
@@ -14,7 +14,7 @@ export function secretTools(secrets: SecretStore): BuiltInBundle {
     description: 'Values that HTTP tools, servers and agents use without anyone seeing them.',
     isOwn: true,
     tools: [
-      {
+      offerTool({
         slug: 'set',
         description:
           'Sets or replaces a secret. It can be used as ${NAME} in HTTP tools and in config.yaml, and can never be read again.',
@@ -33,7 +33,7 @@ export function secretTools(secrets: SecretStore): BuiltInBundle {
         ),
         returns: 'name, hosts, created_at, updated_at',
         example: 'secret.set(name="API_KEY", value="...", hosts=["api.example.com"])',
-        run: async (args: { name: string; value: string; hosts?: string[] }, call: Call) => {
+        run: async (args, call) => {
           demandUnconfined(call.actor, 'Setting a secret');
           for (const host of args.hosts ?? [])
             if (!parseHostEntry(host))
@@ -43,8 +43,8 @@ export function secretTools(secrets: SecretStore): BuiltInBundle {
               });
           return shown(await secrets.set(args.name, args.value, args.hosts));
         },
-      },
-      {
+      }),
+      offerTool({
         slug: 'list',
         description: 'Lists the secrets by name, with the hosts they may be sent to; never their values.',
         level: 'admin',
@@ -52,32 +52,32 @@ export function secretTools(secrets: SecretStore): BuiltInBundle {
         returns: 'secrets: a list of name, hosts, created_at, updated_at',
         example: 'secret.list()',
         run: async () => ({ secrets: (await secrets.list()).map(shown) }),
-      },
-      {
+      }),
+      offerTool({
         slug: 'remove',
         description: 'Removes a secret. Tools that use it fail with secret.missing from then on.',
         level: 'admin',
         argSchema: Type.Object({ name }, strict),
         returns: 'name and removed',
         example: 'secret.remove(name="API_KEY")',
-        run: async (args: { name: string }, call: Call) => {
+        run: async (args, call) => {
           demandUnconfined(call.actor, 'Removing a secret');
           if (!(await secrets.remove(args.name))) throw fail('secret.not_found', { ref: args.name });
           return { name: args.name, removed: true };
         },
-      },
-      {
+      }),
+      offerTool({
         slug: 'rotate',
         description: 'Encrypts all secrets anew under a new key and forgets the old key.',
         level: 'admin',
         argSchema: Type.Object({}, strict),
         returns: 'rotated: how many secrets were encrypted anew',
         example: 'secret.rotate()',
-        run: async (_args: object, call: Call) => {
+        run: async (_args, call) => {
           demandUnconfined(call.actor, 'Rotating the key of the secrets');
           return { rotated: await secrets.rotateKey() };
         },
-      },
+      }),
     ],
   };
 }

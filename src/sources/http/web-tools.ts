@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { asFailure, fail, jsonFault, type BuiltInBundle, type Call } from '../../schema/index.ts';
+import { asFailure, fail, jsonFault, offerTool, type BuiltInBundle, type Call } from '../../schema/index.ts';
 import { decodeText } from './decode-text.ts';
 import type { Dialler } from './dialler.ts';
 import type { MarkdownMaker } from './markdown.ts';
@@ -58,7 +58,7 @@ export function webTools(deps: WebDeps): BuiltInBundle {
     displayName: 'Web',
     description: 'Fetches pages and documents from allowed hosts.',
     tools: [
-      {
+      offerTool({
         slug: 'fetch',
         description:
           'Fetches one address by GET and answers it as text, as Markdown made from HTML, or as parsed JSON. Redirects between allowed hosts are followed.',
@@ -66,17 +66,17 @@ export function webTools(deps: WebDeps): BuiltInBundle {
         argSchema: FetchArgs,
         returns: 'url (after redirects), status, content_type, content',
         example: 'web.fetch(url="https://example.com/", format="markdown")',
-        run: (args: FetchArgs, call: Call) => fetchOne(deps, args, call.signal),
-      },
-      {
+        run: (args, call) => fetchOne(deps, args, call.signal),
+      }),
+      offerTool({
         slug: 'fetch-batch',
         description: 'Fetches several addresses side by side; one that fails does not fail the others.',
         level: 'read',
         argSchema: BatchArgs,
         returns: 'results in the order of urls: each as web.fetch answers it, or url and error',
         example: 'web.fetch_batch(urls=["https://example.com/a", "https://example.com/b"])',
-        run: async (args: BatchArgs, call: Call) => ({ results: await fetchAll(deps, args, call) }),
-      },
+        run: async (args, call) => ({ results: await fetchAll(deps, args, call) }),
+      }),
     ],
   };
 }

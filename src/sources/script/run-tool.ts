@@ -1,6 +1,7 @@
 import type { Engine } from '../../code/index.ts';
 import {
   fail,
+  offerTool,
   toolResult,
   type Actor,
   type Budget,
@@ -30,7 +31,7 @@ export function codeTools(deps: RunDeps): BuiltInBundle {
     displayName: 'Code mode',
     description: 'Runs a program that calls any tool in reach.',
     tools: [
-      {
+      offerTool({
         slug: 'run',
         name: 'run',
         displayName: 'Run a program',
@@ -50,8 +51,8 @@ export function codeTools(deps: RunDeps): BuiltInBundle {
         },
         returns: 'The value of the last expression as text.',
         example: 'run(code="ot.packs()")',
-        run: (args: { code?: string; command?: string }, call) => run(deps, args.code ?? args.command ?? '', call),
-      },
+        run: (args, call) => run(deps, args.code ?? args.command ?? '', call),
+      }),
     ],
   };
 }
