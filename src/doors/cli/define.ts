@@ -54,18 +54,34 @@ export interface Setting {
   programs: Programs;
 }
 
-interface Definition {
+/** What stands behind a command, as its usage names it: `<a>`, `[b]`, `<c...>`. */
+type Positionals<Usage extends string> = Usage extends `${infer Word} ${infer Rest}`
+  ? [...Positional<Word>, ...Positionals<Rest>]
+  : Positional<Usage>;
+type Positional<Word extends string> = Word extends `<${string}...>` | `[${string}...]`
+  ? [string[]]
+  : Word extends `<${string}>`
+    ? [string]
+    : Word extends `[${string}]`
+      ? [string?]
+      : [];
+
+interface Definition<Usage extends string, Options> {
   /** `create`, `revoke <token-id>`. */
-  usage: string;
+  usage: Usage;
   summary: string;
   options?: Option[];
   /** Lines a person may paste. */
   examples: string[];
-  run(cli: Cli, args: any[], options: any): Promise<void>;
+  run: (cli: Cli, args: Positionals<Usage>, options: Options) => Promise<void>;
 }
 
 /** Adds one command with what all have: --json, --home, --help with examples. */
-export function define(setting: Setting, parent: Command, definition: Definition): Command {
+export function define<const Usage extends string, Options = object>(
+  setting: Setting,
+  parent: Command,
+  definition: Definition<Usage, Options>,
+): Command {
   const command = parent.command(definition.usage).description(definition.summary);
   for (const option of definition.options ?? []) command.addOption(option);
   command
@@ -73,8 +89,10 @@ export function define(setting: Setting, parent: Command, definition: Definition
     .option('--home <dir>', 'the data folder (OUBLIETTE_HOME, ~/.oubliette)');
   command.addHelpText('after', `\nExamples:\n${definition.examples.map((line) => `  ${line}`).join('\n')}`);
   command.action(async (...received: unknown[]) => {
-    const options = received.at(-2) as { json?: boolean; home?: string };
-    await definition.run(new Cli(setting.terminal, setting.env, options), received.slice(0, -2), options);
+    // Commander has read both as usage and options say.
+    const options = received.at(-2) as Options & { json?: boolean; home?: string };
+    const args = received.slice(0, -2) as Positionals<Usage>;
+    await definition.run(new Cli(setting.terminal, setting.env, options), args, options);
   });
   return command;
 }

@@ -10,7 +10,7 @@ export function addBackup(setting: Setting): void {
     usage: 'backup <file>',
     summary: 'write the whole data folder into one file, also while the server runs',
     examples: ['oubliette backup oubliette-$(date +%F).tar.gz'],
-    async run(cli, [file]: [string]) {
+    async run(cli, [file]) {
       if (env['OUBLIETTE_URL'])
         throw new CommandFailure(
           'request.invalid',
@@ -29,7 +29,7 @@ export function addBackup(setting: Setting): void {
     usage: 'restore <file>',
     summary: 'put a backup back; the old data folder is kept beside it',
     examples: ['oubliette restore oubliette-2026-11-15.tar.gz'],
-    async run(cli, [file]: [string]) {
+    async run(cli, [file]) {
       const server = await runningServer(cli.home);
       if (server)
         throw new CommandFailure('server.running', `A server (pid ${server.pid}) runs on ${cli.home}. Stop it first.`);

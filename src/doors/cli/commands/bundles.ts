@@ -35,11 +35,7 @@ export function addBundles(setting: Setting): void {
       new Option('--disabled', 'leave it switched off'),
     ],
     examples: ['oubliette bundle create first --name "First steps"'],
-    async run(
-      cli,
-      [slug]: [string],
-      options: { name?: string; description?: string; id?: string; disabled?: boolean },
-    ) {
+    async run(cli, [slug], options: { name?: string; description?: string; id?: string; disabled?: boolean }) {
       const body = {
         slug,
         displayName: options.name ?? slug,
@@ -60,7 +56,7 @@ export function addBundles(setting: Setting): void {
       usage: `${verb} <bundle>`,
       summary: `switch a bundle ${isEnabled ? 'on' : 'off'}`,
       examples: [`oubliette bundle ${isEnabled ? 'enable' : 'disable'} first`],
-      async run(cli, [ref]: [string]) {
+      async run(cli, [ref]) {
         const server = await cli.server();
         const changed = await server.json<Bundle>('PATCH', bundlePath((await findBundle(server, ref)).id), {
           body: { isEnabled },
@@ -72,7 +68,7 @@ export function addBundles(setting: Setting): void {
     usage: 'delete <bundle>',
     summary: 'delete an empty bundle',
     examples: ['oubliette bundle delete first'],
-    async run(cli, [ref]: [string]) {
+    async run(cli, [ref]) {
       const server = await cli.server();
       const found = await findBundle(server, ref);
       await server.json('DELETE', bundlePath(found.id));

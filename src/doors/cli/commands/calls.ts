@@ -13,7 +13,7 @@ export function addCalls(setting: Setting): void {
       `oubliette call text_hash '{"text":"hello"}' --json`,
       'echo \'{"expression":"2*(3+4)"}\' | oubliette call calc_evaluate -',
     ],
-    async run(cli, [name, argument]: [string, string?]) {
+    async run(cli, [name, argument]) {
       const args = await cli.jsonArgument(argument, 'the arguments');
       show(cli, await (await cli.server()).outcome(name, args));
     },
@@ -22,7 +22,7 @@ export function addCalls(setting: Setting): void {
     usage: 'run <code>',
     summary: 'run a code-mode program; - reads it from standard input',
     examples: [`oubliette run 'demo.foo(text="hello")'`, 'oubliette run - < program.py'],
-    async run(cli, [code]: [string]) {
+    async run(cli, [code]) {
       show(
         cli,
         await (await cli.server()).outcome('run', { code: code === '-' ? await cli.stdin('the program') : code }),

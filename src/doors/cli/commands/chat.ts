@@ -20,7 +20,7 @@ export function addChat(setting: Setting): void {
       new Option('--model <name>', 'which model'),
     ],
     examples: ['oubliette chat demo', `echo 'demo.foo(text="hi")' | oubliette chat demo`],
-    async run(cli, [project]: [string], options: { session?: string; agent?: string; model?: string }) {
+    async run(cli, [project], options: { session?: string; agent?: string; model?: string }) {
       const target: Record<string, string> = options.session
         ? { session_id: options.session }
         : { project_id: await projectId(cli, project) };

@@ -1,5 +1,5 @@
 import { createInterface } from 'node:readline/promises';
-import { Argument, Option } from 'commander';
+import { Option } from 'commander';
 import type { Cli } from '../cli.ts';
 import { findServers, type FoundServer } from '../clients/found-servers.ts';
 import { knownClients, placeOf, type KnownClient } from '../clients/known-clients.ts';
@@ -16,7 +16,7 @@ interface SetupOptions {
 
 export function addClients(setting: Setting): void {
   const setup = define(setting, setting.program, {
-    usage: 'setup',
+    usage: 'setup <client>',
     summary: 'add this server to an AI client, with a write token of its own',
     options: [
       new Option('--undo', 'take it out again and revoke its token'),
@@ -24,7 +24,7 @@ export function addClients(setting: Setting): void {
       new Option('--yes', 'do not ask'),
     ],
     examples: ['oubliette setup cursor', 'oubliette setup claude-code --dry-run', 'oubliette setup vscode --undo'],
-    async run(cli, [name]: [string], options: SetupOptions) {
+    async run(cli, [name], options: SetupOptions) {
       const client = knownClients.find((each) => each.name === name);
       if (!client)
         throw new BadUsage(
@@ -33,7 +33,7 @@ export function addClients(setting: Setting): void {
       await (options.undo ? undo(cli, client) : setUp(cli, client, options, setting));
     },
   });
-  setup.addArgument(new Argument('<client>', knownClients.map((each) => each.name).join(', ')));
+  setup.registeredArguments[0]!.description = knownClients.map((each) => each.name).join(', ');
 }
 
 async function setUp(cli: Cli, client: KnownClient, options: SetupOptions, { programs }: Setting): Promise<void> {

@@ -9,7 +9,7 @@ export function addExport(setting: Setting): void {
     summary: 'write bundles and their tools into a ZIP file',
     options: [new Option('--out <file>', 'the file to write; - for standard output').default('bundles.zip')],
     examples: ['oubliette export', 'oubliette export weather --out weather.zip'],
-    async run(cli, [refs]: [string[]], options: { out: string }) {
+    async run(cli, [refs], options: { out: string }) {
       const server = await cli.server();
       const ids = await Promise.all(refs.map(async (ref) => (await findBundle(server, ref)).id));
       const zip = await server.bytes('GET', `/tools/export${ids.length > 0 ? `?bundleIDs=${ids.join(',')}` : ''}`);

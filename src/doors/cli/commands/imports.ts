@@ -30,7 +30,7 @@ export function addImports(setting: Setting): void {
       'oubliette import weather.zip --conflict skip',
       'oubliette import openapi --help',
     ],
-    run: (cli, [file]: [string], options: { conflict: string }) => importZip(cli, file, options.conflict),
+    run: (cli, [file], options: { conflict: string }) => importZip(cli, file, options.conflict),
   });
   define(setting, take, {
     usage: 'openapi <source>',
@@ -46,7 +46,7 @@ export function addImports(setting: Setting): void {
       'oubliette import openapi petstore.yaml --bundle pets --allow-hosts',
       'oubliette import openapi https://api.example.com/openapi.json --dry-run',
     ],
-    run: (cli, [source]: [string], options: ApiOptions) => importApi(cli, source, options),
+    run: (cli, [source], options: ApiOptions) => importApi(cli, source, options),
   });
   define(setting, take, {
     usage: 'curl <command>',
@@ -58,7 +58,7 @@ export function addImports(setting: Setting): void {
       dryRun(),
     ],
     examples: [`oubliette import curl 'curl https://api.example.com/items?limit=5' --bundle example`],
-    run: (cli, [command]: [string], options: CurlOptions) => importCurlCommand(cli, command, options),
+    run: (cli, [command], options: CurlOptions) => importCurlCommand(cli, command, options),
   });
   define(setting, take, {
     usage: 'clients',

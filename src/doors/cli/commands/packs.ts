@@ -9,7 +9,7 @@ export function addPacks(setting: Setting): void {
     usage: 'new <name>',
     summary: 'write a commented example into the packs folder',
     examples: ['oubliette pack new weather'],
-    async run(cli, [name]: [string]) {
+    async run(cli, [name]) {
       if (!/^[a-z][a-z0-9-]{0,62}$/.test(name))
         throw new BadUsage(`${name} is no name for a pack. Use small letters, digits and dashes`);
       const folder = join(cli.home, 'packs');

@@ -53,7 +53,7 @@ export function addProjects(setting: Setting): void {
       'oubliette project create demo',
       'oubliette project create site --agent claude --bundle text --level strict',
     ],
-    async run(cli, [name]: [string], options: CreateOptions) {
+    async run(cli, [name], options: CreateOptions) {
       const made = await cli.call<Project>('project_create', projectArgs(name, options));
       cli.print(made, () => `Made project ${made.name} (${made.id}). Talk to its agent: oubliette chat ${made.name}`);
     },
@@ -67,7 +67,7 @@ export function addProjects(setting: Setting): void {
     summary: 'print the last lines of its sandbox',
     examples: ['oubliette project logs demo --tail 50'],
     options: [new Option('--tail <lines>', 'how many')],
-    async run(cli, [ref]: [string], options: { tail?: string }) {
+    async run(cli, [ref], options: { tail?: string }) {
       const answer = await cli.call<{ text: string }>('container_logs', {
         project_id: await projectId(cli, ref),
         ...(options.tail && { tail: Number(options.tail) }),
@@ -79,7 +79,7 @@ export function addProjects(setting: Setting): void {
     usage: 'exec <project> <command...>',
     summary: 'run a command in its sandbox',
     examples: ['oubliette project exec demo -- ls -la'],
-    async run(cli, [ref, command]: [string, string[]]) {
+    async run(cli, [ref, command]) {
       const answer = await cli.call<{ exit_code: number; stdout: string; stderr: string }>('container_exec', {
         project_id: await projectId(cli, ref),
         command,
@@ -93,7 +93,7 @@ export function addProjects(setting: Setting): void {
     usage: 'image <folder> <name>',
     summary: 'build an image for projects from a folder with a Dockerfile',
     examples: ['oubliette project image ./agents my-agents:1', 'oubliette project create coding --image my-agents:1'],
-    async run(cli, [folder, image]: [string, string]) {
+    async run(cli, [folder, image]) {
       const answer = await cli.call<{ image: string; duration_ms: number }>('image_build', {
         folder: resolve(folder),
         image,
@@ -105,7 +105,7 @@ export function addProjects(setting: Setting): void {
     usage: 'rebuild [project]',
     summary: 'build the image of a project, or the base image, again',
     examples: ['oubliette project rebuild demo'],
-    async run(cli, [ref]: [string?]) {
+    async run(cli, [ref]) {
       const answer = await cli.call<{ image: string; duration_ms: number }>(
         'image_rebuild',
         ref ? { project_id: await projectId(cli, ref) } : {},
@@ -135,7 +135,7 @@ function byRef(
     usage: `${verb} <project>`,
     summary,
     examples: [`oubliette project ${verb} demo`],
-    async run(cli, [ref]: [string]) {
+    async run(cli, [ref]) {
       const answer = await cli.call(tool, { project_id: await projectId(cli, ref) });
       cli.print(answer, () => (done ? `${done} ${ref}.` : cli.readable(answer)));
     },

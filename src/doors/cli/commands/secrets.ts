@@ -21,7 +21,7 @@ export function addSecrets(setting: Setting): void {
       'oubliette secret set GITHUB_TOKEN --host api.github.com < token.txt',
       'printf %s "$KEY" | oubliette secret set OPENAI_KEY',
     ],
-    async run(cli, [name]: [string], options: { host?: string[] }) {
+    async run(cli, [name], options: { host?: string[] }) {
       const value = (await cli.stdin('the secret')).replace(/\r?\n$/, '');
       if (value === '') throw new BadUsage('Standard input was empty. Pipe the secret into this command');
       const answer = await cli.call('secret_set', { name, value, ...(options.host && { hosts: options.host }) });
@@ -51,7 +51,7 @@ export function addSecrets(setting: Setting): void {
     usage: 'remove <name>',
     summary: 'forget a secret',
     examples: ['oubliette secret remove WEATHER_KEY'],
-    async run(cli, [name]: [string]) {
+    async run(cli, [name]) {
       const answer = await cli.call('secret_remove', { name });
       cli.print(answer, () => `Removed ${name}.`);
     },

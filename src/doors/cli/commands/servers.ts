@@ -29,7 +29,7 @@ export function addServers(setting: Setting): void {
       'oubliette server add files -- npx -y @modelcontextprotocol/server-filesystem /data',
       "oubliette server add docs --url https://mcp.example.com/mcp --header 'Authorization: Bearer ${DOCS_TOKEN}'",
     ],
-    async run(cli, [name, command]: [string, string[]], options: AddOptions) {
+    async run(cli, [name, command], options: AddOptions) {
       const answer = await cli.call('server_add', { name, ...configOf(command, options) });
       cli.print(answer, () => `Added ${name}. Its tools appear as soon as it answers: oubliette server list`);
     },
@@ -60,7 +60,7 @@ export function addServers(setting: Setting): void {
     summary: 'the last lines that a server wrote, and what went wrong on its connection',
     examples: ['oubliette server logs docs --tail 20'],
     options: [new Option('--tail <lines>', 'how many').default('50')],
-    async run(cli, [name]: [string], options: { tail: string }) {
+    async run(cli, [name], options: { tail: string }) {
       const answer = await cli.call<{ lines: string[] }>('server_logs', { name, tail: Number(options.tail) });
       cli.print(answer, () => harmless(answer.lines.join('\n')));
     },
@@ -69,7 +69,7 @@ export function addServers(setting: Setting): void {
     usage: 'reconnect <name>',
     summary: 'end the connection to a server and make a new one',
     examples: ['oubliette server reconnect docs'],
-    async run(cli, [name]: [string]) {
+    async run(cli, [name]) {
       const answer = await cli.call('server_reconnect', { name });
       cli.print(answer, () => `${name} is connected again.`);
     },
@@ -78,7 +78,7 @@ export function addServers(setting: Setting): void {
     usage: 'remove <name>',
     summary: 'disconnect a server and forget it',
     examples: ['oubliette server remove docs'],
-    async run(cli, [name]: [string]) {
+    async run(cli, [name]) {
       const answer = await cli.call('server_remove', { name });
       cli.print(answer, () => `Removed ${name}.`);
     },

@@ -64,7 +64,7 @@ export function addSessions(setting: Setting): void {
     summary: 'start a session with a first message; - reads it from standard input',
     options: sendOptions,
     examples: [`oubliette session spawn demo 'demo.foo(text="hi")' --follow`],
-    async run(cli, [project, message]: [string, string], options: SendOptions) {
+    async run(cli, [project, message], options: SendOptions) {
       await send(cli, 'session_spawn', { project_id: await projectId(cli, project) }, message, options);
     },
   });
@@ -73,7 +73,7 @@ export function addSessions(setting: Setting): void {
     summary: 'send a message to a session',
     examples: [`oubliette session message ses_... 'demo.bar(text="hi")' --follow`],
     options: sendOptions,
-    async run(cli, [id, message]: [string, string], options: SendOptions) {
+    async run(cli, [id, message], options: SendOptions) {
       await send(cli, 'session_message', { session_id: id }, message, options);
     },
   });
@@ -85,7 +85,7 @@ export function addSessions(setting: Setting): void {
       new Option('--after <index>', 'only events after this one').default('-1'),
       new Option('--turn', 'stop when the session is idle'),
     ],
-    async run(cli, [id]: [string], options: { after: string; turn?: boolean }) {
+    async run(cli, [id], options: { after: string; turn?: boolean }) {
       const { turn } = options.turn
         ? await cli.call<SessionRow>('session_get', { session_id: id })
         : { turn: Infinity };
@@ -153,7 +153,7 @@ function byId(setting: Setting, parent: ReturnType<typeof group>, verb: string, 
     usage: `${verb} <session-id>`,
     summary,
     examples: [`oubliette session ${verb} ses_...`],
-    async run(cli, [id]: [string]) {
+    async run(cli, [id]) {
       const answer = await cli.call<{ id: string; status: string }>(tool, { session_id: id });
       cli.print(answer, () => (verb === 'show' ? cli.readable(answer) : `${answer.id} is ${answer.status}.`));
     },

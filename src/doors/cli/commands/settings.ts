@@ -13,7 +13,7 @@ export function addSettings(setting: Setting): void {
     usage: 'show [path]',
     summary: 'print the configuration that holds now, or one part of it',
     examples: ['oubliette config show', 'oubliette config show limits.depth'],
-    async run(cli, [path]: [string?]) {
+    async run(cli, [path]) {
       const { settings, problems } = await cli.call<Settings>('settings_get');
       for (const problem of problems) cli.note(problem);
       const part = path === undefined ? settings : partOf(settings, stepsOf(path), path);
@@ -24,13 +24,13 @@ export function addSettings(setting: Setting): void {
     usage: 'set <path> <value>',
     summary: 'change one value, given as JSON or as plain text; comments in the file stay',
     examples: ['oubliette config set limits.depth 2', `oubliette config set allowedHosts '["api.example.com"]'`],
-    run: (cli, [path, value]: [string, string]) => change(cli, path, { value: jsonOrText(value) }),
+    run: (cli, [path, value]) => change(cli, path, { value: jsonOrText(value) }),
   });
   define(setting, config, {
     usage: 'unset <path>',
     summary: 'remove one value, so that its default holds again',
     examples: ['oubliette config unset limits.depth'],
-    run: (cli, [path]: [string]) => change(cli, path, {}),
+    run: (cli, [path]) => change(cli, path, {}),
   });
   define(setting, config, {
     usage: 'reload',

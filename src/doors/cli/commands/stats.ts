@@ -19,7 +19,7 @@ export function addStats(setting: Setting): void {
       new Option('--by <what>', 'what to group by').choices(['tool', 'token', 'project']).default('tool'),
     ],
     examples: ['oubliette stats', 'oubliette stats demo_foo --period day', 'oubliette stats --by token'],
-    async run(cli, [tool]: [string?], options: { period: string; by: string }) {
+    async run(cli, [tool], options: { period: string; by: string }) {
       const answer = await cli.call<Overview>('stats_overview', {
         period: options.period,
         by: options.by,

@@ -72,7 +72,7 @@ export function addTokens(setting: Setting): void {
     usage: 'revoke <token-id>',
     summary: 'end a token at once',
     examples: ['oubliette token revoke tok_...'],
-    async run(cli, [id]: [string]) {
+    async run(cli, [id]) {
       const answer = await cli.call('token_revoke', { token_id: id });
       cli.print(answer, () => `Revoked ${id}.`);
     },
@@ -81,7 +81,7 @@ export function addTokens(setting: Setting): void {
     usage: 'rotate <token-id>',
     summary: 'replace the secret of a token; what it owns stays',
     examples: ['oubliette token rotate tok_...'],
-    async run(cli, [id]: [string]) {
+    async run(cli, [id]) {
       const made = await cli.call<TokenRow>('token_rotate', { token_id: id });
       cli.print(made, () => once(made));
     },

@@ -24,7 +24,7 @@ export function addToolCommands(setting: Setting): void {
       `oubliette tool create first shade v1 '{"displayName":"Shade","isEnabled":true,"type":"function","functionImpl":{"func":"demo.foo"},"argSchema":{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]}}'`,
       'oubliette tool create weather current v2 @current.json',
     ],
-    async run(cli, [bundle, slug, version, body]: [string, string, string, string]) {
+    async run(cli, [bundle, slug, version, body]) {
       const stored = await cli.jsonArgument(body, 'the tool');
       const tool = await onTool<FoundTool>(cli, 'PUT', bundle, slug, version, stored);
       cli.print(tool, () => `Stored ${tool.name} ${tool.version}.`);
@@ -34,7 +34,7 @@ export function addToolCommands(setting: Setting): void {
     usage: 'show <bundle> <slug> <version>',
     summary: 'print one version of a tool',
     examples: ['oubliette tool show paint shade v1'],
-    async run(cli, [bundle, slug, version]: [string, string, string]) {
+    async run(cli, [bundle, slug, version]) {
       const tool = await onTool<FoundTool>(cli, 'GET', bundle, slug, version);
       cli.print(tool, () => cli.readable(tool));
     },
@@ -47,7 +47,7 @@ export function addToolCommands(setting: Setting): void {
       usage: `${verb} <bundle> <slug> <version>`,
       summary: `switch a tool ${isEnabled ? 'on' : 'off'}`,
       examples: [`oubliette tool ${isEnabled ? 'enable' : 'disable'} paint shade v1`],
-      async run(cli, [bundle, slug, version]: [string, string, string]) {
+      async run(cli, [bundle, slug, version]) {
         const tool = await onTool<FoundTool>(cli, 'PATCH', bundle, slug, version, { isEnabled });
         cli.print(tool, () => `${tool.name} ${tool.version} is ${tool.isEnabled ? 'on' : 'off'}.`);
       },
@@ -56,7 +56,7 @@ export function addToolCommands(setting: Setting): void {
     usage: 'delete <bundle> <slug> <version>',
     summary: 'delete one version of a tool',
     examples: ['oubliette tool delete paint shade v1'],
-    async run(cli, [bundle, slug, version]: [string, string, string]) {
+    async run(cli, [bundle, slug, version]) {
       await onTool(cli, 'DELETE', bundle, slug, version);
       cli.print({ deleted: true }, () => `Deleted ${slug} ${version} of ${bundle}.`);
     },
