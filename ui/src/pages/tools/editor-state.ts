@@ -41,6 +41,13 @@ export interface ToolDraft {
   limits: Record<string, string>;
 }
 
+/** What each part of the editor gets: all that is typed, what the server refused, and a way to change it. */
+export interface EditorCardProps {
+  value: ToolDraft;
+  details: Detail[];
+  set(change: Partial<ToolDraft>): void;
+}
+
 export const limitNames = [
   'maxCallsPerMinute',
   'maxRequestBytes',
