@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readlink, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
@@ -56,5 +56,13 @@ describe('the cache of the catalog', () => {
     const again = await openCatalogCache(path);
     assert.equal(again.text('d/new', 1.5, 7), 'd/new');
     await again.close();
+  });
+
+  it('leaves a file alone that is not damaged, only out of reach', async () => {
+    const elsewhere = join(folder, 'disk-that-is-not-there', 'cache.db');
+    await rm(path);
+    await symlink(elsewhere, path);
+    await assert.rejects(openCatalogCache(path), { code: 'ENOENT' });
+    assert.equal(await readlink(path), elsewhere);
   });
 });

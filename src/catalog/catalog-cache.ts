@@ -2,6 +2,7 @@ import { rm } from 'node:fs/promises';
 import { Worker } from 'node:worker_threads';
 import { entryPoint } from '../entry.ts';
 import { AskedThread, Database } from '../store/index.ts';
+import { isDamaged } from './damaged-file.ts';
 
 const writeAtOnce = 256;
 const writeAfterMs = 200;
@@ -44,10 +45,12 @@ export interface CatalogCache {
   close(): Promise<void>;
 }
 
+/** Opens the cache; a damaged one begins anew. Throws when the file cannot be used for another reason: it may be in use. */
 export async function openCatalogCache(path: string): Promise<CatalogCache> {
   try {
     return await open(path);
-  } catch {
+  } catch (error) {
+    if (!isDamaged(error)) throw error;
     for (const suffix of ['', '-wal', '-shm']) await rm(path + suffix, { force: true });
     return open(path);
   }

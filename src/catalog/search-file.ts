@@ -1,6 +1,7 @@
 import { chmodSync, rmSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { crc32 } from 'node:zlib';
+import { isDamaged } from './damaged-file.ts';
 import type { SearchDoc } from './search.ts';
 import type { Base } from './search-base.ts';
 import { DocTable } from './search-docs.ts';
@@ -9,9 +10,8 @@ import type { SearchMemory } from './search-memory.ts';
 /** Written into the file; another number means: made by another version, build again. */
 const layout = 2;
 
-/** SQLite's own codes: another connection holds the file; other tables, broken pages, no database at all. */
+/** SQLite's own code: another connection holds the file. */
 const busy = 5;
-const damaged = new Set([1, 11, 26]);
 
 const waitMs = 10_000;
 /** SQLite lets none of two processes wait that make the same new file at the same moment: we do. */
@@ -77,10 +77,8 @@ export class SearchFile {
       return file;
     } catch (error) {
       if (db?.isOpen) db.close();
-      const { message, code, errcode = 0 } = error as Error & { code?: string; errcode?: number };
-      // Without any code it is our own finding: what is in the file is not what we write.
-      const isDamaged = code === undefined || damaged.has(errcode & 0xff);
-      return { reason: message, isDamaged, isBusy: (errcode & 0xff) === busy };
+      const { message, errcode = 0 } = error as Error & { errcode?: number };
+      return { reason: message, isDamaged: isDamaged(error), isBusy: (errcode & 0xff) === busy };
     }
   }
 
