@@ -40,7 +40,7 @@ export interface PermissionOption {
   kind: 'allow_once' | 'allow_always' | 'reject_once' | 'reject_always';
 }
 
-/** What the owner of the session stores (3.5), without index, time, session and turn, which it adds. */
+/** What the owner of the session stores (docs/sessions.md), without index, time, session and turn, which it adds. */
 export type AgentEvent =
   | { type: 'message'; role: 'agent'; text: string; message_id: string }
   | { type: 'thought'; text: string }

@@ -1,29 +1,9 @@
-import { hash } from 'node:crypto';
-import { fail, newId, type CallerOutcome, type EventBody, type PermissionOption } from '../schema/index.ts';
+import { fail, newId, type EventBody, type PermissionOption } from '../schema/index.ts';
 import type { AskRow, AskTables } from '../store/index.ts';
+import { asAsk, checkChoice, closingEvent, idOfKey, outcomeOf, type Ask, type AskOutcome } from './ask-row.ts';
 import { askTimers } from './ask-timers.ts';
 import type { EventLog, LogTransaction } from './event-log.ts';
 import type { Presence } from './presence.ts';
-
-/** How a question ended. */
-export type AskOutcome =
-  | { outcome: 'result'; value: unknown }
-  | { outcome: 'error'; message: string }
-  | { outcome: 'timeout'; timeoutMs: number }
-  | { outcome: 'disconnected' }
-  | { outcome: 'choice'; choice: string };
-
-/** An open question as callers see it. */
-export interface Ask {
-  id: string;
-  sessionId: string;
-  kind: AskRow['kind'];
-  owner: string;
-  tool: string;
-  deadline: string;
-  eventIndex: number;
-  isOpen: boolean;
-}
 
 interface Question {
   sessionId: string;
@@ -300,45 +280,7 @@ export function asks({ log, tables, presence, reconnectGraceMs }: AsksOptions): 
   }
 }
 
-/** The asking side's name for a request is the same when it asks again, and so is the ask. */
-function idOfKey(sessionId: string, key: string): string {
-  return `ask_${hash('sha256', `${sessionId} ${key}`).slice(0, 32)}`;
-}
-
 /** What cannot be stored because the server stops is still open for whoever takes over. */
 function quietly(work: Promise<unknown>): void {
   work.catch(() => {});
-}
-
-function closingEvent(row: AskRow, outcome: AskOutcome): EventBody {
-  if (row.kind === 'permission')
-    return { type: 'permission_answer', request_id: row.id, choice: permissionChoice(outcome) };
-  return { type: 'caller_tool_answer', request_id: row.id, outcome: outcome.outcome as CallerOutcome };
-}
-
-function permissionChoice(outcome: AskOutcome): string {
-  if (outcome.outcome === 'choice') return outcome.choice;
-  return outcome.outcome === 'timeout' ? 'timeout' : 'cancelled';
-}
-
-function checkChoice(row: AskRow, choice: string): void {
-  const known = (JSON.parse(row.payload) as PermissionOption[]).map((option) => option.id);
-  if (!known.includes(choice)) throw fail('request.invalid', { reason: `choice must be one of ${known.join(', ')}` });
-}
-
-function outcomeOf(row: AskRow): AskOutcome {
-  return JSON.parse(row.answer!) as AskOutcome;
-}
-
-function asAsk(row: AskRow): Ask {
-  return {
-    id: row.id,
-    sessionId: row.session_id,
-    kind: row.kind,
-    owner: row.owner,
-    tool: row.tool,
-    deadline: new Date(row.deadline).toISOString(),
-    eventIndex: row.event_index,
-    isOpen: row.state === 'open',
-  };
 }
