@@ -6,6 +6,7 @@ import { logFeed, mcpDoor } from '../doors/mcp/index.ts';
 import {
   type Authenticate,
   bearerOf,
+  BodyRoom,
   blobRoutes,
   eventStreamRoutes,
   httpServer,
@@ -23,6 +24,9 @@ import { replaceFile } from '../store/index.ts';
 import type { Agents } from './agents.ts';
 import { version, type Ground } from './ground.ts';
 import type { Tools } from './tools.ts';
+
+/** For what is on its way in; a ZIP file of bundles may take half of it. */
+const roomForBodies = 128 * 2 ** 20;
 
 type Asking = { headers: IncomingHttpHeaders };
 
@@ -43,8 +47,10 @@ export async function openDoors(ground: Ground, agents: Agents, tools: Tools, pu
     return cookie ? webActor(request, cookie, browsers) : byToken(request);
   };
   const redact = (text: string): string => hide.text(text);
-  const app = await httpServer({ settings, version, log: observe.log, redact });
-  const posts = plainPosts(app, (request) => isOrdinary(request, settings().http));
+  const sink = { log: observe.log, redact };
+  const room = new BodyRoom(roomForBodies);
+  const app = await httpServer({ settings, version, room, ...sink });
+  const posts = plainPosts(app, (request) => isOrdinary(request, settings().http), room, sink);
   restRoutes(app, {
     authenticate,
     byToken,
@@ -53,6 +59,7 @@ export async function openDoors(ground: Ground, agents: Agents, tools: Tools, pu
     gate,
     catalogGate: changes,
     exchange: bundlesAsFiles,
+    room,
     lists: lists(catalog, views, pageTokens(keyFor('page tokens')), (text, options) => search.query(text, options)),
     observe,
     notReadyBecause: () => (isIndexed() ? [] : ['the search index is being built']),
@@ -85,6 +92,7 @@ export async function openDoors(ground: Ground, agents: Agents, tools: Tools, pu
     gate,
     authenticate: (request) => auth.authenticate(bearerOf(request), 'mcp'),
     posts,
+    readBody: (request, limit) => room.read(request, limit),
     servers,
     ownBundles,
     version,

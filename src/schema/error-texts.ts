@@ -64,6 +64,7 @@ export const sentences = {
   'limit.storage': 'No more space: {reason}',
   'server.internal': 'Something went wrong inside the server; the log has it under this requestId.',
   'server.stopping': 'The server is stopping. Try again when it is back.',
+  'server.busy': 'The server is taking in as many large bodies as it has room for. Try again in {seconds} s.',
   not_supported: '{what} is not supported.',
   'tool.failed': '{reason}',
   'program.failed': '{reason}',

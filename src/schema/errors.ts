@@ -74,6 +74,7 @@ export const catalogue = {
   'limit.storage': request(429),
   'server.internal': { http: 500, rpc: -32603, retryable: true },
   'server.stopping': busy(503),
+  'server.busy': busy(503),
   not_supported: request(501),
   'tool.failed': dispatched(false),
   'program.failed': dispatched(false),

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { after, before, describe, it } from 'node:test';
 import { newUuid } from '../../src/schema/index.ts';
 import { makeBundle, toolBody } from '../kit/catalog.ts';
 import { testServer, type TestServer } from '../kit/server.ts';
+import { until } from '../kit/until.ts';
 
 describe('bad input', () => {
   let server: TestServer;
@@ -187,9 +188,50 @@ describe('bad input', () => {
       ['PATCH', bundle.path],
       ['PUT', bundle.tool('deep')],
       ['POST', '/call/demo_foo'],
-      ['POST', '/auth/signin'],
     ] as const)
       assert.equal((await server.ask(method, path, endless)).status, 400, `${method} ${path}`);
+    const deepest = `${'{"a":'.repeat(2500)}1${'}'.repeat(2500)}`;
+    assert.equal((await server.ask('POST', '/auth/signin', deepest)).status, 400);
+    assert.equal((await server.ask('POST', '/auth/signin', endless)).status, 413);
+  });
+
+  it('takes in no more large bodies at once than it has room for, and none of strangers', async () => {
+    const size = 4_000_000;
+    const hold = (path: string, token: string): Promise<Socket> =>
+      new Promise((resolve, reject) => {
+        const socket = connect(Number(new URL(server.url).port), '127.0.0.1');
+        socket.on('error', reject);
+        socket.write(
+          `POST ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer ${token}\r\nContent-Type: application/json\r\nContent-Length: ${size}\r\n\r\n`,
+        );
+        socket.write(Buffer.alloc(size - 1, ' '), () => resolve(socket));
+      });
+    const large = `{"args":{"text":"${'a'.repeat(3_000_000)}"}}`;
+    const ask = (path: string) => server.ask('POST', path, large);
+    const held: Socket[] = [];
+    try {
+      // Half of them come by the router, half before it; what strangers send is not kept.
+      for (let i = 0; i < 40; i++) {
+        held.push(await hold(i % 2 ? '/call/demo_foo' : '/call/demo_foo?x', server.token));
+        held.push(await hold('/tools/import', 'oub_unknown'));
+      }
+      const refusals = new Map<string, Awaited<ReturnType<typeof ask>>>();
+      await until(async () => {
+        for (const path of ['/call/demo_foo', '/call/demo_foo?x', '/mcp/run']) {
+          const answer = await ask(path);
+          if (answer.status === 503) refusals.set(path, answer);
+        }
+        return refusals.size === 3;
+      }, 20_000);
+      for (const { body, headers } of refusals.values()) {
+        assert.equal(body.error.code, 'server.busy');
+        assert.equal(headers.get('retry-after'), '1');
+      }
+      assert.equal((await server.call('demo_foo', { text: 'small' })).ok, true);
+    } finally {
+      for (const socket of held) socket.destroy();
+    }
+    await until(async () => (await ask('/call/demo_foo')).status === 200, 20_000);
   });
 
   it('runs patterns that would take others hours', async () => {

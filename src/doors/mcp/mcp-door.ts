@@ -24,6 +24,8 @@ export interface McpDoorDeps {
   posts: { take(find: (path: string) => ((post: Post) => void) | undefined): void };
   /** Who asks; throws auth.required or auth.invalid. */
   authenticate(request: { headers: IncomingHttpHeaders }): Promise<Actor> | Actor;
+  /** The whole of a body that came by the router; fails when it is too large or there is no room for it. */
+  readBody(request: IncomingMessage, limit: number): Promise<Buffer>;
   servers: Pick<McpServers, 'find'>;
   /** Bundles of the server's own tools. */
   ownBundles: ReadonlySet<string>;
@@ -50,7 +52,11 @@ export async function mcpDoor(app: FastifyInstance, deps: McpDoorDeps): Promise<
   });
   await app.register(async (scope) => {
     scope.removeAllContentTypeParsers();
-    scope.addContentTypeParser('*', { parseAs: 'string' }, (_request, body, done) => done(null, body));
+    scope.addContentTypeParser('*', async (request: FastifyRequest, payload: IncomingMessage) =>
+      (await deps.readBody(payload, request.routeOptions.bodyLimit!)).toString(),
+    );
+    // No body of a stranger is read.
+    scope.addHook('onRequest', async (request) => void (await deps.authenticate(request)));
     const menus: [string, string, (request: FastifyRequest) => Menu][] = [
       ['/mcp', "MCP: run and the server's own tools", () => menuAt('/mcp')],
       ['/mcp/run', 'MCP: one tool, run, with everything behind it', () => menuAt('/mcp/run')],

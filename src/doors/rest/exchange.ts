@@ -1,7 +1,9 @@
-import type { FastifyInstance } from 'fastify';
+import type { IncomingMessage } from 'node:http';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import type { ConflictPolicy, Exchange } from '../../gate/index.ts';
 import { fail } from '../../schema/index.ts';
+import type { BodyRoom } from './body-room.ts';
 import { listParam, textParam } from './query.ts';
 import { resource, type Authenticate } from './resource.ts';
 
@@ -10,13 +12,17 @@ const Counts = Type.Object({ created: Type.Integer(), skipped: Type.Integer() })
 const Report = Type.Object({ bundles: Counts, tools: Counts, skipped: Type.Array(Type.String()) });
 
 /** Bundles as a ZIP file, out and in. */
-export function exchangeRoutes(app: FastifyInstance, authenticate: Authenticate, exchange: Exchange): void {
+export function exchangeRoutes(
+  app: FastifyInstance,
+  authenticate: Authenticate,
+  exchange: Exchange,
+  room: BodyRoom,
+): void {
   // A scope of its own: nowhere else may a body be a ZIP file.
   void app.register(async (scope) => {
     scope.addContentTypeParser(
       ['application/zip', 'application/octet-stream'],
-      { parseAs: 'buffer', bodyLimit: maxZipBytes },
-      (_, body, done) => done(null, body),
+      (_request: FastifyRequest, payload: IncomingMessage) => room.read(payload, maxZipBytes),
     );
     resource(scope, authenticate, '/tools/export', {
       GET: {

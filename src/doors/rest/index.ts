@@ -1,6 +1,7 @@
 // REST: translates HTTP to the gate and back; knows no policy. May import: schema, gate, auth, observe, log, sessions, projects.
 import type { FastifyInstance } from 'fastify';
 import type { Observer } from '../../observe/index.ts';
+import type { BodyRoom } from './body-room.ts';
 import { bundleRoutes } from './bundles.ts';
 import { exchangeRoutes } from './exchange.ts';
 import type { Exchange } from '../../gate/index.ts';
@@ -9,6 +10,7 @@ import { plainTools } from './plain-tools.ts';
 import { statusRoutes } from './status.ts';
 import { toolRoutes, type ToolRouteDeps } from './tools.ts';
 
+export { BodyRoom } from './body-room.ts';
 export { blobRoutes } from './blobs.ts';
 export { eventStreamRoutes } from './event-stream.ts';
 export { isOrdinary } from './origin.ts';
@@ -19,6 +21,7 @@ export { httpServer } from './server.ts';
 
 export interface RestDeps extends ToolRouteDeps, Omit<PlainCallDeps, 'log'> {
   exchange: Exchange;
+  room: BodyRoom;
   observe: Observer;
   notReadyBecause: () => string[];
 }
@@ -28,7 +31,7 @@ export function restRoutes(app: FastifyInstance, deps: RestDeps): void {
   statusRoutes(app, deps.authenticate, deps.observe, deps.notReadyBecause);
   bundleRoutes(app, deps.authenticate, deps.catalogGate, deps.lists);
   toolRoutes(app, deps);
-  exchangeRoutes(app, deps.authenticate, deps.exchange);
+  exchangeRoutes(app, deps.authenticate, deps.exchange, deps.room);
   plainCalls({ ...deps, log: deps.observe.log });
   plainTools({ ...deps, log: deps.observe.log });
 }

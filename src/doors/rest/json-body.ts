@@ -1,16 +1,19 @@
 import { isUtf8 } from 'node:buffer';
+import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { fail, jsonFault, type Failure } from '../../schema/index.ts';
+import type { BodyRoom } from './body-room.ts';
 
 /**
  * Takes JSON bodies and nothing else. What is wrong with a body is handed on in its place: who asks, whether they may
  * and whether the thing exists is said first.
  */
-export function jsonBodies(app: FastifyInstance): void {
+export function jsonBodies(app: FastifyInstance, room: BodyRoom): void {
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) =>
-    done(null, encodingFault(request) ?? parseBody(body as Buffer)),
-  );
+  app.addContentTypeParser('application/json', async (request: FastifyRequest, payload: IncomingMessage) => {
+    const body = await room.read(payload, request.routeOptions.bodyLimit!);
+    return encodingFault(request) ?? parseBody(body);
+  });
 }
 
 function encodingFault({ headers }: FastifyRequest): Failure | undefined {

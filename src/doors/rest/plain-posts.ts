@@ -1,6 +1,9 @@
 import type { IncomingHttpHeaders, IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type { FastifyInstance } from 'fastify';
-import { cameIn } from '../../schema/index.ts';
+import { asFailure, cameIn, newId, type Failure } from '../../schema/index.ts';
+import type { BodyRoom } from './body-room.ts';
+import { errorAnswer, type ErrorSink } from './error-answer.ts';
+import { afterTheRest } from './server.ts';
 
 /** A POST or PUT that the router has not seen. */
 export interface PlainPost {
@@ -8,7 +11,7 @@ export interface PlainPost {
   readonly response: ServerResponse;
   /** Hands it to the router after all; before its body was read. */
   route(): void;
-  /** The body, at once if it came in one piece; undefined when the client hung up before its end. */
+  /** The body, at once if it came in one piece; undefined when the client hung up before its end, or there is no room for it and they were told so. */
   body(): Buffer | Promise<Buffer | undefined>;
 }
 
@@ -26,7 +29,12 @@ const json = /^application\/json(?:;\s*charset=utf-8)?$/i;
 const mostKept = 1000;
 
 /** Only what the router would let pass without a word is taken; everything else goes to it as ever. */
-export function plainPosts(app: FastifyInstance, isOrdinary: (request: IncomingMessage) => boolean): PlainPosts {
+export function plainPosts(
+  app: FastifyInstance,
+  isOrdinary: (request: IncomingMessage) => boolean,
+  room: BodyRoom,
+  sink: ErrorSink,
+): PlainPosts {
   const { server } = app;
   const router = server.listeners('request')[0] as RequestListener;
   const maxBytes = app.initialConfig.bodyLimit ?? 0;
@@ -48,12 +56,17 @@ export function plainPosts(app: FastifyInstance, isOrdinary: (request: IncomingM
     if (isClosing) return undefined;
     return method === 'POST' ? find(url) : method === 'PUT' ? findPut(url) : undefined;
   };
+  const read = ({ request, response }: Post): Promise<Buffer | undefined> =>
+    room.read(request, maxBytes).catch((error: unknown) => {
+      refuse(request, response, asFailure(error), sink);
+      return undefined;
+    });
   server.off('request', router);
   server.on('request', (request, response) => {
     cameIn();
     const serve = serverOf(request);
     if (!serve || !isPlain(request.headers, maxBytes) || !isOrdinary(request)) return router(request, response);
-    serve(new Post(request, response, router));
+    serve(new Post(request, response, router, read));
   });
   app.addHook('preClose', async () => {
     isClosing = true;
@@ -77,11 +90,18 @@ class Post implements PlainPost {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly #router: RequestListener;
+  readonly #read: (post: Post) => Promise<Buffer | undefined>;
 
-  constructor(request: IncomingMessage, response: ServerResponse, router: RequestListener) {
+  constructor(
+    request: IncomingMessage,
+    response: ServerResponse,
+    router: RequestListener,
+    read: (post: Post) => Promise<Buffer | undefined>,
+  ) {
     this.request = request;
     this.response = response;
     this.#router = router;
+    this.#read = read;
   }
 
   route(): void {
@@ -93,11 +113,15 @@ class Post implements PlainPost {
     // There is no need to wait for the end of a body that is there: it has come already.
     if (request.readableLength > 0 && request.readableLength === Number(request.headers['content-length']))
       return request.read() as Buffer;
-    return new Promise((resolve) => {
-      const chunks: Buffer[] = [];
-      request.on('data', (chunk: Buffer) => chunks.push(chunk));
-      request.once('end', () => resolve(Buffer.concat(chunks)));
-      request.once('close', () => resolve(undefined));
-    });
+    return this.#read(this);
   }
+}
+
+function refuse(request: IncomingMessage, response: ServerResponse, failure: Failure, sink: ErrorSink): void {
+  const { status, headers, body } = errorAnswer(failure, newId('req'), request.url ?? '', sink);
+  afterTheRest(request, () => {
+    if (response.destroyed) return;
+    response.writeHead(status, { ...headers, 'content-type': 'application/json; charset=utf-8', connection: 'close' });
+    response.end(JSON.stringify(body));
+  });
 }

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Actor } from '../../schema/index.ts';
+import { hasBody } from './body-room.ts';
 import { described } from './described.ts';
 
 /** Turns a request into whoever asks; throws auth.required or auth.invalid. */
@@ -43,10 +44,9 @@ export function resource(
       exposeHeadRoute: false,
       // Only for the papers: the gate checks shapes itself, in the order of the contract.
       config: { swaggerTransform: () => described(schema, url) },
-      // Who asks comes first, also before what is wrong with a body that could not be read.
-      errorHandler: async (error, request) => {
-        if ((error as { code?: unknown }).code?.toString().startsWith('FST_ERR_CTP')) await authenticate(request);
-        throw error;
+      // Who asks comes first: no body of a stranger is read.
+      onRequest: async (request) => {
+        if (hasBody(request.headers)) await authenticate(request);
       },
       handler: async (request, reply) => verb.handle(request, reply, await authenticate(request)),
     });

@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import swagger from '@fastify/swagger';
 import fastify, { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { asFailure, atEndOfTurn, fail, Failure, newId, type Settings } from '../../schema/index.ts';
+import { hasBody, type BodyRoom } from './body-room.ts';
 import { answerClientError } from './client-error.ts';
 import { described } from './described.ts';
 import { errorAnswer, pathOf, type ErrorSink } from './error-answer.ts';
@@ -12,6 +13,7 @@ import { allowOrigin, checkHost, checkOrigin, isPreflight } from './origin.ts';
 export interface ServerOptions extends ErrorSink {
   settings: () => Settings;
   version: string;
+  room: BodyRoom;
 }
 
 /** The HTTP server all doors share: named errors, Host and Origin checks, request ids, nothing else. */
@@ -46,14 +48,16 @@ export async function httpServer(options: ServerOptions): Promise<FastifyInstanc
     return sendError(fail('method.not_allowed', { method, path, known: known.join(', ') }), request, reply, options);
   };
   app.setNotFoundHandler(notFound);
-  jsonBodies(app);
+  jsonBodies(app, options.room);
   app.addHook('onRequest', (request, reply, done) => {
     const { http } = settings();
     try {
       checkHost(request, http.publicUrl);
       checkOrigin(request, http);
       allowOrigin(request, reply, http);
-      done();
+      // Nobody reads a body that nobody asked for.
+      if (request.is404) void notFound(request, reply);
+      else done();
     } catch (error) {
       done(error as Error);
     }
@@ -79,7 +83,7 @@ export function sendError(error: unknown, request: FastifyRequest, reply: Fastif
   const failure = error instanceof Failure ? error : fromFastify(error as FastifyError, request);
   const { status, headers, body } = errorAnswer(failure, request.id, request.url, sink);
   const answer = (): FastifyReply => reply.code(status).headers(headers).type('application/json').send(body);
-  if (failure.code !== 'body.too_large') return answer();
+  if (!hasBody(request.headers)) return answer();
   afterTheRest(request.raw, answer);
   return reply;
 }
@@ -88,7 +92,7 @@ export function sendError(error: unknown, request: FastifyRequest, reply: Fastif
  * Hanging up on someone who is still sending makes them see a broken connection instead of our answer: the rest is read
  * and thrown away first, within reason.
  */
-function afterTheRest(raw: IncomingMessage, answer: () => void): void {
+export function afterTheRest(raw: IncomingMessage, answer: () => void): void {
   if (raw.readableEnded || raw.destroyed) return answer();
   let bytes = 0;
   const count = (chunk: Buffer): void => {
@@ -112,12 +116,8 @@ function fromFastify(error: FastifyError, request: FastifyRequest): Failure {
   // Whoever sent it left in the middle: no fault of ours, and nobody is there to read the answer.
   if (request.raw.errored && error.code === 'ECONNRESET') return fail('request.timeout');
   switch (error.code) {
-    case 'FST_ERR_CTP_BODY_TOO_LARGE':
-      return fail('body.too_large', { limit: request.routeOptions.bodyLimit ?? 0 });
     case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
       return fail('media_type.unsupported', { type: request.headers['content-type'] ?? '(none)' });
-    case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
-      return fail('request.invalid', { reason: 'the body is not as long as Content-Length says' });
   }
   if (error.code === 'FST_ERR_MAX_PARAM_LENGTH')
     return fail('request.invalid', { reason: 'a part of the address is longer than any name can be' });

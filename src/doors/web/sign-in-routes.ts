@@ -22,6 +22,8 @@ const Who = Type.Object({
   expires_at: Type.String(),
 });
 const open = { security: [] };
+/** Strangers send these. */
+const mostSignInBytes = 16 * 1024;
 
 /** Signing in and out of the web app, and the link that does it. */
 export function signInRoutes(app: FastifyInstance, deps: WebDeps): void {
@@ -35,6 +37,7 @@ export function signInRoutes(app: FastifyInstance, deps: WebDeps): void {
   app.post(
     '/auth/signin',
     {
+      bodyLimit: mostSignInBytes,
       schema: {
         summary: 'Exchange a one-time code or a token for a cookie and the secret that goes with it',
         body: Credential,
@@ -59,7 +62,7 @@ export function signInRoutes(app: FastifyInstance, deps: WebDeps): void {
 
   app.post(
     '/auth/signout',
-    { schema: { summary: 'End the sign-in of this browser', ...open } },
+    { bodyLimit: mostSignInBytes, schema: { summary: 'End the sign-in of this browser', ...open } },
     async (request, reply) => {
       const cookie = cookieOf(request, cookieName);
       if (cookie) {
@@ -83,7 +86,8 @@ export function signInRoutes(app: FastifyInstance, deps: WebDeps): void {
     },
   );
 
-  app.post('/auth/link', { schema: { summary: 'Make a one-time sign-in link for the web app' } }, async (request) => {
+  const link = { bodyLimit: mostSignInBytes, schema: { summary: 'Make a one-time sign-in link for the web app' } };
+  app.post('/auth/link', link, async (request) => {
     const actor = await deps.authenticate(request);
     demandLevel(actor, 'admin', 'Making a sign-in link');
     return { signInUrl: signInUrl(deps.publicUrl(), await signIns.code(actor)) };
