@@ -25,7 +25,7 @@ const snippets: Snippets = {
 };
 const engine = openEngine({
   childPath: new URL('./child.ts', import.meta.url).pathname,
-  limits: () => ({ timeoutMs: 5000, maxMemoryMb: 64, maxCalls: 10 }),
+  limits: () => ({ timeoutMs: 30_000, maxMemoryMb: 64, maxCalls: 10 }),
 });
 after(() => engine.close());
 

@@ -191,10 +191,10 @@ describe('asks', () => {
 
   test('go on when the owner is back within the grace period', async () => {
     room.presence.enter(session, owner.principal);
-    const { id } = await ask({ timeoutMs: 300 });
+    const { id } = await ask({ timeoutMs: 3000 });
     await room.log.append(session, 1, { type: 'thought', text: 'the write of the mark is behind this one' });
     await room.close();
-    room = await openRoom(50);
+    room = await openRoom(1000);
     await room.asks.adopt(session);
     room.presence.enter(session, owner.principal);
     assert.equal((await room.asks.wait(session, id)).outcome, 'timeout');

@@ -33,7 +33,7 @@ test('text that a database cannot hold as it is does not break the chain', async
   await db.close();
 });
 
-test('a thread that ended while nobody waited refuses, and keeps what it was given', { timeout: 10_000 }, async () => {
+test('a thread that ended while nobody waited refuses, and keeps what it was given', { timeout: 60_000 }, async () => {
   const thread = new AuditThread(join(folder, 'state.db'), key);
   await thread.append([entry]);
   await thread.end();
@@ -42,7 +42,7 @@ test('a thread that ended while nobody waited refuses, and keeps what it was giv
   assert.equal(entries.length, 1);
 });
 
-test('a database that cannot be opened is told to whoever waits', { timeout: 10_000 }, async () => {
+test('a database that cannot be opened is told to whoever waits', { timeout: 60_000 }, async () => {
   const thread = new AuditThread(join(folder, 'no', 'such', 'state.db'), key);
   await assert.rejects(thread.append([entry]), /ENOENT/);
 });

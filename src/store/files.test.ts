@@ -14,7 +14,7 @@ test('a folder is made with those above it, private, by many at once', async () 
   for (const each of ['a', 'a/b', 'a/b/c']) assert.equal((await stat(join(scratch, each))).mode & 0o777, 0o700, each);
 });
 
-test('where no folder can be made the answer is an error, not a hang', { timeout: 5000 }, async () => {
+test('where no folder can be made the answer is an error, not a hang', { timeout: 60_000 }, async () => {
   await writeFile(join(scratch, 'file'), 'x');
   await assert.rejects(makeFolder(join(scratch, 'file')), { code: 'EEXIST' });
   await assert.rejects(makeFolder(join(scratch, 'file', 'below')), { code: 'EEXIST' });

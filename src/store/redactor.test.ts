@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from '../../test/kit/fast-check.ts';
 import { redactor, secretForms, type Redactor } from './redactor.ts';
+import { patient } from '../../test/kit/patience.ts';
 
 const over = (...values: string[]): Redactor =>
   redactor({ version: () => 1, all: () => values.map((value, index) => ({ name: `S${index}`, value })) });
@@ -99,7 +100,7 @@ test('a hundred secrets do not make a large text slow', () => {
   const text = 'The quick brown fox jumps over the lazy dog. '.repeat(20_000);
   const started = performance.now();
   assert.equal(hide.text(text), text);
-  assert.ok(performance.now() - started < 2_000, `${performance.now() - started} ms`);
+  assert.ok(performance.now() - started < patient(2_000), `${performance.now() - started} ms`);
   assert.ok(secretForms('secret-number-1-abcdef').length > 5);
 });
 

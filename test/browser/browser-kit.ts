@@ -47,7 +47,7 @@ export async function setting(options: Parameters<typeof testServer>[0] = {}): P
         permissions: ['clipboard-read', 'clipboard-write'],
       });
       const page = await context.newPage();
-      page.setDefaultTimeout(10_000);
+      page.setDefaultTimeout(60_000);
       page.on('pageerror', (error) => troubles.push(error.message));
       page.on('console', (message) => {
         if (/Content Security Policy|Maximum update depth|unique "key"/.test(message.text()))

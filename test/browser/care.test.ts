@@ -48,7 +48,7 @@ describe('the console', () => {
   test('pages and searches a result that was too large to send', async () => {
     await page.locator('.cm-content').fill('"\\n".join(["line " + str(i) + " " + "x" * 100 for i in range(50000)])');
     await page.getByRole('button', { name: /^Run/ }).click();
-    await page.getByRole('heading', { name: 'Stored result' }).waitFor({ timeout: 20_000 });
+    await page.getByRole('heading', { name: 'Stored result' }).waitFor();
     await page.getByText('Lines 1 to 50 of 50000').waitFor();
     await page.getByRole('button', { name: 'Next' }).click();
     await page.locator('pre', { hasText: 'line 50 x' }).waitFor();
@@ -155,7 +155,7 @@ describe('settings', () => {
 describe('health, sessions and servers', () => {
   test('show what the doctor finds', async () => {
     await go('/health');
-    await page.locator('.item').first().waitFor({ timeout: 20_000 });
+    await page.locator('.item').first().waitFor();
     assert.ok((await page.locator('.item').count()) > 5);
   });
 
@@ -167,7 +167,7 @@ describe('health, sessions and servers', () => {
     await go('/sessions');
     const row = page.getByRole('row', { name: session_id });
     await row.getByRole('link', { name: '"done here"' }).click();
-    await page.locator('.timeline li', { hasText: 'completion' }).waitFor({ timeout: 30_000 });
+    await page.locator('.timeline li', { hasText: 'completion' }).waitFor();
     await page.getByLabel('Type of event').selectOption('message');
     assert.equal(await page.locator('.timeline li').count(), 2);
     const [file] = await Promise.all([
@@ -184,7 +184,7 @@ describe('health, sessions and servers', () => {
     );
     await page.getByRole('button', { name: 'End session' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'End session' }).click();
-    await page.locator('h1 + .badge', { hasText: 'ended' }).waitFor({ timeout: 20_000 });
+    await page.locator('h1 + .badge', { hasText: 'ended' }).waitFor();
   });
 
   test('say how to add a server where there is none', async () => {

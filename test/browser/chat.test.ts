@@ -14,8 +14,7 @@ after(() => world.close());
 
 const message = () => page.getByRole('textbox', { name: 'Message', exact: true });
 const search = () => page.getByPlaceholder('Type to find a tool');
-const agentSays = (text: string) =>
-  page.locator('.bubble.agent', { hasText: text }).last().waitFor({ timeout: 30_000 });
+const agentSays = (text: string) => page.locator('.bubble.agent', { hasText: text }).last().waitFor();
 
 describe('a chat', () => {
   test('begins with a project made in one step, and the agent in its sandbox answers', async () => {
@@ -35,7 +34,7 @@ describe('a chat', () => {
       '"you said " + web_ask_user(question="Which <b>colour</b>?", choices=["red", "blue"])["answer"]',
     );
     await message().press('Enter');
-    await page.getByRole('button', { name: 'blue', exact: true }).waitFor({ timeout: 30_000 });
+    await page.getByRole('button', { name: 'blue', exact: true }).waitFor();
     await page.reload();
     await page.locator('.ask .bubble', { hasText: 'Which <b>colour</b>?' }).waitFor();
     assert.equal(await page.locator('.bubble.user').count(), 2, 'nothing twice, nothing lost');
@@ -57,7 +56,7 @@ describe('a chat', () => {
     await message().fill('run(code="demo.foo(text=\'card\')")');
     await message().press('Enter');
     const card = page.locator('.tool-card', { hasText: 'demo.foo' }).last();
-    await card.locator('.badge', { hasText: 'done' }).waitFor({ timeout: 30_000 });
+    await card.locator('.badge', { hasText: 'done' }).waitFor();
     await card.locator('summary').click();
     await card.locator('pre').first().waitFor();
   });
@@ -65,9 +64,9 @@ describe('a chat', () => {
   test('can be stopped in the middle', async () => {
     await message().fill('web_ask_user(question="Never answered")');
     await message().press('Enter');
-    await page.locator('.ask .bubble', { hasText: 'Never answered' }).waitFor({ timeout: 30_000 });
+    await page.locator('.ask .bubble', { hasText: 'Never answered' }).waitFor();
     await page.getByRole('button', { name: 'Stop' }).click();
-    await page.locator('.chat-head .badge', { hasText: 'idle' }).waitFor({ timeout: 30_000 });
+    await page.locator('.chat-head .badge', { hasText: 'idle' }).waitFor();
   });
 
   test('that began elsewhere goes by its first words', async () => {
@@ -79,7 +78,7 @@ describe('a chat', () => {
       })
     ).value;
     const entry = page.locator(`.chat-list a[href$="${session_id}"] .strong`);
-    await entry.getByText('"From the <i>command line</i> and on and on', { exact: false }).waitFor({ timeout: 30_000 });
+    await entry.getByText('"From the <i>command line</i> and on and on', { exact: false }).waitFor();
     assert.ok((await entry.innerText()).length <= 80);
     await world.server.call('session_end', { session_id });
   });
@@ -100,14 +99,14 @@ describe('an agent of its own', () => {
     await chat.getByText('Talk to the agent of Asker').waitFor();
     await chat.getByRole('textbox', { name: 'Message', exact: true }).fill('go');
     await chat.keyboard.press('Enter');
-    await chat.getByRole('button', { name: 'Allow once' }).waitFor({ timeout: 30_000 });
+    await chat.getByRole('button', { name: 'Allow once' }).waitFor();
     await chat.getByText('Plan: 1 of 2 done').waitFor();
     await chat.locator('.fold', { hasText: 'The file must be read first.' }).first().waitFor();
     const card = chat.locator('.tool-card', { hasText: 'read notes.txt' });
     await card.locator('summary').click();
     await card.locator('pre', { hasText: '<b>two</b> lines' }).waitFor();
     await chat.getByRole('button', { name: 'Allow once' }).click();
-    await chat.locator('.bubble.agent', { hasText: 'You chose yes.' }).waitFor({ timeout: 30_000 });
+    await chat.locator('.bubble.agent', { hasText: 'You chose yes.' }).waitFor();
     await chat.getByText('Plan: 2 of 2 done').waitFor();
     assert.equal(await chat.locator('.bubble.agent strong').innerText(), 'yes');
     await chat.context().close();

@@ -74,7 +74,7 @@ describe('every page', { concurrency: true }, () => {
         await page
           .locator('.skeleton')
           .first()
-          .waitFor({ state: 'detached', timeout: 8_000 })
+          .waitFor({ state: 'detached', timeout: 60_000 })
           .catch(() => findings.push(`${name}: still loading`));
         findings.push(...(await axeFindings(page)).map((finding) => `${name} (${theme}): ${finding}`));
         for (const width of widths) {

@@ -92,7 +92,7 @@ describe('words of an agent', () => {
     const asked: string[] = [];
     page.on('request', (request) => asked.push(request.url()));
     await page.goto(`${world.server.url}/app/chat/${session_id}`);
-    await page.locator('.chat-head .badge', { hasText: 'idle' }).waitFor({ timeout: 30_000 });
+    await page.locator('.chat-head .badge', { hasText: 'idle' }).waitFor();
     const said = page.locator('.bubble.agent').last();
     await said.waitFor();
     assert.equal(await said.locator('img, script').count(), 0);
@@ -110,7 +110,7 @@ describe('words of an agent', () => {
     const { session_id } = (await world.server.call('session_spawn', { project_id: project.value.id, message })).value;
     await page.goto(`${world.server.url}/app/chat/${session_id}`);
     const link = page.locator('.bubble.agent a');
-    await link.waitFor({ timeout: 30_000 });
+    await link.waitFor();
     assert.match(await link.innerText(), /our bank \(evil\.example\)/);
     assert.equal(await page.locator('.bubble.agent a[href^="javascript"]').count(), 0);
   });

@@ -137,7 +137,7 @@ describe('a server', () => {
     await server.close();
     await page.getByText('The server cannot be reached').waitFor();
     const again = await testServer({ home: server.home, port });
-    await page.getByText('The server cannot be reached').waitFor({ state: 'detached', timeout: 20_000 });
+    await page.getByText('The server cannot be reached').waitFor({ state: 'detached', timeout: 60_000 });
     await page.locator('.cm-content').fill('1 + 1');
     await page.getByRole('button', { name: /^Run/ }).click();
     await page.locator('pre', { hasText: /^2$/ }).waitFor();

@@ -78,13 +78,13 @@ describe('the catalog on disk', () => {
       await server.ask('PUT', bundle.tool('t'), toolBody());
       const folder = join(server.home, 'catalog', bundle.id);
       await rename(folder, `${folder}-away`);
-      await until(async () => (await server.ask('GET', bundle.tool('t'))).status === 404, 20_000);
+      await until(async () => (await server.ask('GET', bundle.tool('t'))).status === 404);
       await rename(`${folder}-away`, folder);
-      await until(async () => (await server.ask('GET', bundle.tool('t'))).status === 200, 20_000);
+      await until(async () => (await server.ask('GET', bundle.tool('t'))).status === 200);
       fs.watch = watch;
       syncBuiltinESMExports();
       await rm(folder, { recursive: true });
-      await until(async () => (await server.ask('GET', bundle.tool('t'))).status === 404, 20_000);
+      await until(async () => (await server.ask('GET', bundle.tool('t'))).status === 404);
     } finally {
       fs.watch = watch;
       syncBuiltinESMExports();

@@ -2,6 +2,7 @@ import { after, before, test } from 'node:test';
 import assert from 'node:assert/strict';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { otServer, type OtServer } from '../ot/bench-server.ts';
+import { patient } from '../kit/patience.ts';
 
 let server: OtServer;
 let client: Client;
@@ -163,7 +164,7 @@ test('four endless programs of one token do not hold up another', async () => {
     times.push(performance.now() - startedAt);
   }
   times.sort((a, b) => a - b);
-  assert.ok(times[7]! < 250, `median ${times[7]} ms`);
+  assert.ok(times[7]! < patient(250), `median ${times[7]} ms`);
   control.abort();
   await Promise.all(endless);
 });

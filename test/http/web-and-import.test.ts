@@ -62,14 +62,15 @@ test('a page is fetched as text, as Markdown or as JSON', async () => {
 test('a large page is made Markdown beside everyone else, and one nested beyond all sense does no harm', async () => {
   page.answer = html(`<body>${'<p>word <i>it</i></p>'.repeat(20_000)}</body>`);
   const slow = call('web_fetch', { url: page.url, format: 'markdown' });
-  let slowest = 0;
-  for (let i = 0; i < 20; i++) {
-    const started = performance.now();
+  let isOver = false;
+  let served = 0;
+  const over = slow.finally(() => (isOver = true));
+  while (!isOver) {
     await (await fetch(`${server.url}/health`)).text();
-    slowest = Math.max(slowest, performance.now() - started);
+    if (!isOver) served++;
   }
-  assert.equal((await slow).ok, true);
-  assert.ok(slowest < 1_000, `${slowest} ms`);
+  assert.equal((await over).ok, true);
+  assert.ok(served >= 10, `${served} others were served meanwhile`);
   page.answer = html(`<body>${'<div>'.repeat(50_000)}x`);
   const deep = await call('web_fetch', { url: page.url, format: 'markdown', timeout_ms: 500 });
   assert.equal(deep.error.code, 'tool.timeout');

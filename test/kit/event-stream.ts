@@ -44,7 +44,7 @@ export async function eventStream(
     new Promise((resolve, reject) => {
       const timer = setTimeout(
         () => reject(new Error(`no frame fits among ${JSON.stringify(frames).slice(0, 3000)}`)),
-        20_000,
+        120_000,
       );
       const look = (): void => {
         const found = frames.find(fits);

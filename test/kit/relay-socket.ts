@@ -32,7 +32,7 @@ export async function rawRelay(path: string): Promise<RawRelay> {
     new Promise((resolve, reject) => {
       const timer = setTimeout(
         () => reject(new Error(`nothing fits among ${JSON.stringify(messages).slice(0, 2000)}`)),
-        20_000,
+        120_000,
       );
       const look = (): void => {
         const found = messages.find(fits);

@@ -35,6 +35,6 @@ export async function completed(server: TestServer, sessionId: string, number: n
     const failed = all.find((event) => event.type === 'status' && event.status === 'failed');
     if (failed) throw new Error(JSON.stringify(all));
     return found !== undefined;
-  }, 30_000);
+  }, 120_000);
   return found.text;
 }

@@ -16,7 +16,7 @@ before(async () => {
   home = await mkdtemp(join(tmpdir(), 'oub-'));
   await writeFile(
     join(home, 'config.yaml'),
-    `servers:\n  raw: { command: ${process.execPath}, args: [${script}, many=600], timeoutMs: 5000 }\n`,
+    `servers:\n  raw: { command: ${process.execPath}, args: [${script}, many=600], timeoutMs: 30000 }\n`,
   );
   server = await startTestServer({ home });
   await connected(server);
@@ -75,8 +75,11 @@ for (const [era, mode] of eras) {
     await client.callTool({ name: 'slow', arguments: { ms: 100 } }, { onprogress: (progress) => seen.push(progress) });
     assert.deepEqual(seen[0], { progress: 1, message: 'still here' });
     const control = new AbortController();
-    const slow = client.callTool({ name: 'slow', arguments: { ms: 5000 } }, { signal: control.signal });
-    setTimeout(() => control.abort(), 100);
+    // What it says first shows that it got the call.
+    const slow = client.callTool(
+      { name: 'slow', arguments: { ms: 60_000 } },
+      { signal: control.signal, onprogress: () => control.abort() },
+    );
     await assert.rejects(slow);
     await until(async () => {
       const answer = await server.fetch('/call/server_logs', { method: 'POST', json: { args: { name: 'raw' } } });
@@ -114,9 +117,11 @@ for (const [era, mode] of eras) {
         requestInit: { headers: { authorization: `Bearer ${server.token}` } },
       }),
     );
-    await new Promise((resolve) => setTimeout(resolve, 150));
-    await client.callTool({ name: 'grow', arguments: {} });
-    await until(() => told > 0);
+    // It hears of changes from the moment its stream is open, and nobody tells when that is.
+    await until(async () => {
+      await client.callTool({ name: 'grow', arguments: {} });
+      return until(() => told > 0, 1000).catch(() => false);
+    });
     await client.close();
   });
 

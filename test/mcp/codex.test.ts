@@ -47,7 +47,7 @@ async function turn(home: string, text: string): Promise<void> {
   }
 }
 
-test('codex, set up by `oubliette setup codex`, calls run and gets the answer', { timeout: 120_000 }, async () => {
+test('codex, set up by `oubliette setup codex`, calls run and gets the answer', { timeout: 280_000 }, async () => {
   const server = await startTestServer();
   const home = await mkdtemp(join(tmpdir(), 'codex-'));
   const model = await scriptedModel([

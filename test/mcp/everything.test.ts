@@ -180,7 +180,7 @@ test('a 2025 client is told of resources it follows', async () => {
   await client.subscribeResource({ uri });
   await client.callTool({ name: 'toggle-subscriber-updates', arguments: {} });
   assert.equal(
-    await Promise.race([updated, new Promise((resolve) => setTimeout(() => resolve('nothing'), 12_000).unref())]),
+    await Promise.race([updated, new Promise((resolve) => setTimeout(() => resolve('nothing'), 60_000).unref())]),
     uri,
   );
   await client.callTool({ name: 'toggle-subscriber-updates', arguments: {} });

@@ -36,7 +36,7 @@ async function eventually(
 
 test(
   'one server behind another, over HTTP in the 2026 era, with a secret in its headers; nothing but that host is opened',
-  { timeout: 90_000 },
+  { timeout: 280_000 },
   async () => {
     const first = await serve({ servers: { raw } });
     const second = await serve({
@@ -65,7 +65,7 @@ test(
 
 test(
   'an access token is fetched, used, and renewed when it is refused; a restarted server is found again',
-  { timeout: 90_000 },
+  { timeout: 280_000 },
   async () => {
     const first = await serve({ servers: { raw } });
     let issued = 0;
@@ -113,7 +113,7 @@ test(
   },
 );
 
-test('a server of the 2025 era that was restarted is greeted anew within the call', { timeout: 60_000 }, async () => {
+test('a server of the 2025 era that was restarted is greeted anew within the call', { timeout: 280_000 }, async () => {
   const sessions = new Set<string>();
   let greeted = 0;
   const old = createServer((incoming, outgoing) => {

@@ -15,7 +15,7 @@ before(async () => {
   const raw = (...args: string[]) => ({
     command: process.execPath,
     args: [join(root, 'test', 'mcp', 'raw-server.ts'), ...args],
-    timeoutMs: 5000,
+    timeoutMs: 30_000,
   });
   await writeFile(
     join(home, 'config.yaml'),

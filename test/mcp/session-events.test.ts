@@ -25,7 +25,7 @@ async function connect(mode: VersionNegotiationMode): Promise<Client> {
 
 test(
   'a 2025 caller gets the events of its session as log messages, and answers its caller tools',
-  { timeout: 60_000 },
+  { timeout: 280_000 },
   async () => {
     const client = await connect('legacy');
     const events: any[] = [];
@@ -65,7 +65,7 @@ test(
   },
 );
 
-test('a 2026 caller is woken by a resource and reads the events', { timeout: 60_000 }, async () => {
+test('a 2026 caller is woken by a resource and reads the events', { timeout: 280_000 }, async () => {
   const client = await connect({ pin: '2026-07-28' });
   const started = await client.callTool({
     name: 'session_message',
@@ -89,7 +89,7 @@ test('a 2026 caller is woken by a resource and reads the events', { timeout: 60_
   await client.close();
 });
 
-test('a revoked token loses its streams', { timeout: 60_000 }, async () => {
+test('a revoked token loses its streams', { timeout: 280_000 }, async () => {
   const made = await server.fetch('/call/token_create', {
     method: 'POST',
     json: { args: { name: 'short', scope: 'read' } },

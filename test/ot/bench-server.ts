@@ -21,7 +21,7 @@ snippets:
   b_q: { description: Quick brave search, params: { q: { description: Query } }, body: 'brave.search(query="{{ q }}")' }
   pkg: { description: Package versions, params: { name: {}, empty: { default: "" }, off: { default: false } }, body: '["{{ name }}", "{{ empty }}", {{ off }}]' }
 servers:
-  github: { command: ${process.execPath}, args: [${upstream}], timeoutMs: 5000 }
+  github: { command: ${process.execPath}, args: [${upstream}], timeoutMs: 30000 }
 notify:
   topics:
     - { pattern: "notes", file: notes.yaml }

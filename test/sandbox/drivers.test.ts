@@ -65,7 +65,7 @@ for (const name of drivers)
       assert.deepEqual([late.timed_out, late.exit_code], [true, null]);
       const fed = await driver.exec(spec.id, { ...shell('cat'), stdin: 'fed' });
       assert.equal(fed.stdout, 'fed');
-      const missing = await driver.exec(spec.id, { command: ['/no/such'], timeoutMs: 1000, maxBytes: 1000 });
+      const missing = await driver.exec(spec.id, { command: ['/no/such'], timeoutMs: 60_000, maxBytes: 1000 });
       assert.deepEqual([missing.exit_code, missing.stderr], [127, '/no/such: not found\n']);
       const nowhere = await driver.exec(spec.id, { ...shell('pwd'), workdir: '/nowhere' });
       assert.deepEqual([nowhere.exit_code, nowhere.stderr], [126, '/nowhere: no such folder\n']);

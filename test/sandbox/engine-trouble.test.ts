@@ -30,7 +30,7 @@ for (const name of drivers)
       const probe = await driver.probe(true);
       assert.equal(probe.available, true);
       assert.equal(
-        (await driver.exec(spec.id, { command: ['/bin/echo', 'still here'], timeoutMs: 5000, maxBytes: 100 })).stdout,
+        (await driver.exec(spec.id, { command: ['/bin/echo', 'still here'], timeoutMs: 60_000, maxBytes: 100 })).stdout,
         'still here\n',
       );
       for (const sandbox of await driver.list({ test: spec.id })) await driver.remove(sandbox.id);

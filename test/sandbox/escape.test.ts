@@ -29,7 +29,7 @@ for (const name of drivers)
     for (const probe of probes)
       test(probe.name, async () => {
         const command = ['/bin/sh', '-c', fillIn(probe, { ...host.fill, HOST_OTHER: other })];
-        const { stdout, stderr } = await kit.driver.exec(id, { command, timeoutMs: 20_000, maxBytes: 20_000 });
+        const { stdout, stderr } = await kit.driver.exec(id, { command, timeoutMs: 60_000, maxBytes: 20_000 });
         assert.equal(stdout.trim(), 'held', stderr);
       });
 

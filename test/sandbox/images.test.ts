@@ -44,7 +44,7 @@ for (const name of drivers)
       await driver.start(spec);
       const { stdout } = await driver.exec(spec.id, {
         command: ['/bin/sh', '-c', 'cat /greeting; echo $COLOUR; touch /x || echo closed'],
-        timeoutMs: 5000,
+        timeoutMs: 60_000,
         maxBytes: 1000,
       });
       assert.equal(stdout, 'helloblue\nclosed\n');
@@ -79,7 +79,7 @@ for (const name of drivers)
       await driver.start(spec);
       const { stdout } = await driver.exec(spec.id, {
         command: ['/bin/cat', insidePaths.supervisor],
-        timeoutMs: 5000,
+        timeoutMs: 60_000,
         maxBytes: 100_000,
       });
       assert.ok(stdout.length > 1000 && !stdout.includes('process.exit(9)'));

@@ -15,7 +15,7 @@ try {
     const filled = fillIn(probe, { ...fill, HOST_OTHER: other.workspace });
     const { stdout } = await kit.driver.exec(spec.id, {
       command: ['/bin/sh', '-c', filled],
-      timeoutMs: 20_000,
+      timeoutMs: 60_000,
       maxBytes: 20_000,
     });
     results[probe.name] = stdout.trim();
@@ -23,7 +23,7 @@ try {
   const bomb = 'i=0; while [ $i -lt 200 ]; do sleep 5 & i=$((i+1)); done';
   const { stderr } = await kit.driver.exec(spec.id, {
     command: ['/bin/sh', '-c', bomb],
-    timeoutMs: 5000,
+    timeoutMs: 60_000,
     maxBytes: 500,
   });
   console.log(JSON.stringify({ uid: process.getuid?.(), probe: abilities, level, missing, results, bomb: stderr }));

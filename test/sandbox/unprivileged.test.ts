@@ -39,7 +39,7 @@ if (canTry)
       env,
       cwd: '/',
       ...(isRoot && { uid: somebody, gid: somebody }),
-      timeout: 120_000,
+      timeout: 280_000,
     });
     const said = JSON.parse(stdout.trim().split('\n').at(-1)!);
     assert.notEqual(said.uid, 0);

@@ -68,7 +68,7 @@ describe('after a restart of the server', () => {
         (
           await room.sessions.utility.exec(room.project, undefined, {
             command: ['true'],
-            timeoutMs: 5000,
+            timeoutMs: 60_000,
             maxBytes: 1000,
           })
         ).exit_code,
@@ -85,7 +85,7 @@ describe('after a restart of the server', () => {
   test('a utility sandbox that was lost meanwhile is started anew; one that only a command needed is gone', async () => {
     const { id } = await room.sessions.utility.start(room.project);
     const { id: workspace } = await room.projects.createWorkspace(owner, room.project.id, {});
-    await room.sessions.utility.exec(room.project, workspace, { command: ['true'], timeoutMs: 5000, maxBytes: 1000 });
+    await room.sessions.utility.exec(room.project, workspace, { command: ['true'], timeoutMs: 60_000, maxBytes: 1000 });
     assert.equal(room.driver.running().length, 2);
     await room.sessions.stop();
     assert.deepEqual(room.driver.running(), [id]);
@@ -196,7 +196,7 @@ describe('the warm pool', () => {
   test('gives the next session of its kind a sandbox whose agent waits, and keeps others apart', async () => {
     const first = await spawn('say cold');
     await room.until(first, status('idle'));
-    await until(() => room.sessions.warmBoxes().length === 1, 10_000);
+    await until(() => room.sessions.warmBoxes().length === 1);
     const [slot] = room.sessions.warmBoxes();
     const second = await spawn('say warm');
     await room.until(second, completion(1));
@@ -210,7 +210,7 @@ describe('the warm pool', () => {
   test('holds a key that is worth nothing until a session claims it', async () => {
     const first = await spawn('say cold', { grant: { scope: 'read' } });
     await room.until(first, status('idle'));
-    await until(() => room.sessions.warmBoxes().length === 1, 10_000);
+    await until(() => room.sessions.warmBoxes().length === 1);
     const [slot] = room.sessions.warmBoxes();
     const second = await spawn('env OUBLIETTE_API_KEY', { grant: { scope: 'write' } });
     const done = await room.until(second, completion(1));

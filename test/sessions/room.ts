@@ -167,7 +167,7 @@ async function build(homePath: string, driver: PlainDriver, options: RoomOptions
       await rm(homePath, { recursive: true });
     },
     async until(sessionId, fits) {
-      const stop = AbortSignal.timeout(15_000);
+      const stop = AbortSignal.timeout(120_000);
       for await (const item of log.follow(sessionId, { signal: stop }))
         if (item.kind === 'events')
           for (const stored of item.events) {

@@ -47,7 +47,7 @@ export async function openStream(url: string, token: string, headers: Record<str
     close: () => stop.abort(),
     until: (fits) =>
       new Promise((resolve, reject) => {
-        const timer = setTimeout(() => done(() => reject(new Error(`never came: ${JSON.stringify(frames)}`))), 20_000);
+        const timer = setTimeout(() => done(() => reject(new Error(`never came: ${JSON.stringify(frames)}`))), 120_000);
         const look = (): void => {
           const found = frames.find(fits);
           if (found) done(() => resolve(found));

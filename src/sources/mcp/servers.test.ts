@@ -8,9 +8,10 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Actor, Call, Failure, ToolView } from '../../schema/index.ts';
 import { mcpServers, type McpServers, type McpServersDeps } from './servers.ts';
+import { patient } from '../../../test/kit/patience.ts';
 
 const script = new URL('../../../test/mcp/raw-server.ts', import.meta.url).pathname;
-const raw = (...wants: string[]) => ({ command: process.execPath, args: [script, ...wants], timeoutMs: 5000 });
+const raw = (...wants: string[]) => ({ command: process.execPath, args: [script, ...wants], timeoutMs: 30_000 });
 const quiet = { debug() {}, info() {}, warn() {}, error() {} };
 const opened: { servers: McpServers; folder: string }[] = [];
 afterEach(async () => {
@@ -48,7 +49,7 @@ function callAs(principal: string, more: Partial<Call> = {}): Call {
 }
 
 async function connected(servers: McpServers): Promise<void> {
-  for (let i = 0; i < 400; i++) {
+  for (let i = 0; i < 1000; i++) {
     const status = await servers.status(5000);
     if (status.every((each) => each.status === 'connected' && each.tools > 0)) return;
     await sleep(25);
@@ -120,7 +121,7 @@ test('follows pages and changes of the list, and ten thousand tools', async () =
   let told = 0;
   servers.onChange(() => told++);
   await run(servers, 'many', 'grow');
-  for (let i = 0; i < 200 && count() !== 10_011; i++) await sleep(25);
+  for (let i = 0; i < 1000 && count() !== 10_011; i++) await sleep(25);
   assert.equal(count(), 10_011);
   assert.ok(told > 0);
 });
@@ -143,15 +144,14 @@ test('shows the list of the last time before the server is there, and notices a 
 });
 
 test('a server that hangs delays nobody and times out by name', async () => {
-  const started = Date.now();
-  const { servers } = await open({ deaf: { ...raw('hang'), timeoutMs: 1500 }, raw: raw() });
-  assert.ok(Date.now() - started < 1000);
+  const { servers } = await open({ deaf: { ...raw('hang'), timeoutMs: 3000 }, raw: raw() });
+  assert.equal(servers.find('deaf')?.state, 'connecting');
   const upstream = servers.find('deaf');
   await assert.rejects(
     upstream!.call('echo', {}, callAs('me')),
     (error: Failure) => error.code === 'source.unreachable',
   );
-  for (let i = 0; i < 100 && servers.find('raw')?.state !== 'connected'; i++) await sleep(25);
+  for (let i = 0; i < 1000 && servers.find('raw')?.state !== 'connected'; i++) await sleep(25);
   assert.equal(servers.find('raw')?.state, 'connected');
 });
 
@@ -163,14 +163,14 @@ test('a server that dies in the middle of a call fails that call and comes back'
     (error: Failure) => error.code === 'source.unreachable' && error.retryable,
   );
   assert.equal(servers.find('raw')?.state, 'disconnected');
-  for (let i = 0; i < 200 && servers.find('raw')?.state !== 'connected'; i++) await sleep(25);
+  for (let i = 0; i < 1000 && servers.find('raw')?.state !== 'connected'; i++) await sleep(25);
   assert.equal((await run(servers, 'raw', 'echo', { text: 'back' })).value, 'back');
 });
 
 test('a server whose line never ends is ended, and says so', async () => {
   const { servers } = await open({ endless: { command: 'sh', args: ['-c', 'yes | tr -d "\\n"'] }, raw: raw() });
   const error = async (): Promise<string> => (await servers.status())[0]?.error ?? '';
-  for (let i = 0; i < 400 && !(await error()).includes('line of more than'); i++) await sleep(25);
+  for (let i = 0; i < 1000 && !(await error()).includes('line of more than'); i++) await sleep(25);
   assert.equal(
     await error(),
     'Connection closed; its last words: error: it wrote a line of more than 67108864 characters and was ended',
@@ -211,7 +211,7 @@ test('a flood of messages keeps neither its own calls nor others waiting', async
     times.push(performance.now() - at);
   }
   times.sort((a, b) => a - b);
-  assert.ok(times[10]! < 250, `median ${times[10]} ms`);
+  assert.ok(times[10]! < patient(250), `median ${times[10]} ms`);
   assert.equal((await run(servers, 'flood', 'echo', { text: 'through' })).value, 'through');
 });
 
@@ -264,10 +264,11 @@ test('a cancelled call is cancelled upstream', async () => {
   const { servers } = await open({ raw: raw() });
   await connected(servers);
   const control = new AbortController();
-  const slow = run(servers, 'raw', 'slow', { ms: 5000 }, callAs('me', { signal: control.signal }));
-  setTimeout(() => control.abort(), 60);
+  // What it says first shows that it got the call.
+  const me = callAs('me', { signal: control.signal, progress: () => control.abort() });
+  const slow = run(servers, 'raw', 'slow', { ms: 60_000 }, me);
   await assert.rejects(slow, (error: Failure) => error.code === 'tool.cancelled');
-  for (let i = 0; i < 100 && !servers.find('raw')?.lines.some((line) => line.includes('cancelled as asked')); i++)
+  for (let i = 0; i < 1000 && !servers.find('raw')?.lines.some((line) => line.includes('cancelled as asked')); i++)
     await sleep(20);
   assert.ok(servers.find('raw')?.lines.some((line) => line.includes('cancelled as asked')));
 });
@@ -324,7 +325,7 @@ test('no process is left behind when we are killed', async () => {
     (await processes()).filter((line) => line.includes(marker) && line.includes('raw-server')).length;
   assert.ok((await count()) > 1, 'the server runs');
   child.kill('SIGKILL');
-  for (let i = 0; i < 100 && (await count()) > 0; i++) await sleep(30);
+  for (let i = 0; i < 1000 && (await count()) > 0; i++) await sleep(30);
   assert.equal(await count(), 0);
   await rm(home, { recursive: true, force: true });
 });
@@ -338,7 +339,7 @@ test('no process is left behind after a stop', async () => {
   const count = async () => (await processes()).filter((line) => line.includes(marker)).length;
   assert.ok((await count()) > 0);
   await servers.close();
-  for (let i = 0; i < 100 && (await count()) > 0; i++) await sleep(30);
+  for (let i = 0; i < 1000 && (await count()) > 0; i++) await sleep(30);
   assert.equal(await count(), 0);
 });
 
