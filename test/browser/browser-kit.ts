@@ -1,8 +1,11 @@
+import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { mkdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import { chromium, type Browser, type Page } from 'playwright-core';
 import { testServer, type TestServer } from '../kit/server.ts';
+import { until } from '../kit/until.ts';
 
 const flags = [
   '--headless',
@@ -65,6 +68,13 @@ export async function setting(options: Parameters<typeof testServer>[0] = {}): P
       await server.remove();
     },
   };
+}
+
+/** A page shows things one after the other: what is read from it is read until it is as expected. */
+export async function comesToBe(read: () => Promise<unknown>, expected: unknown): Promise<void> {
+  await until(async () => isDeepStrictEqual(await read(), expected)).catch(async () =>
+    assert.deepEqual(await read(), expected),
+  );
 }
 
 /** A server that stops leaves its sandboxes for the next one; here there is none. */

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import type { Page } from 'playwright-core';
-import { setting, type Setting } from './browser-kit.ts';
+import { comesToBe, setting, type Setting } from './browser-kit.ts';
 
 let world: Setting;
 let page: Page;
@@ -169,7 +169,7 @@ describe('health, sessions and servers', () => {
     await row.getByRole('link', { name: '"done here"' }).click();
     await page.locator('.timeline li', { hasText: 'completion' }).waitFor();
     await page.getByLabel('Type of event').selectOption('message');
-    assert.equal(await page.locator('.timeline li').count(), 2);
+    await comesToBe(() => page.locator('.timeline li').count(), 2);
     const [file] = await Promise.all([
       page.waitForEvent('download'),
       page.getByRole('button', { name: 'Download log' }).click(),

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { askingAgentConfig } from './asking-agent.ts';
-import { setting, type Setting } from './browser-kit.ts';
+import { comesToBe, setting, type Setting } from './browser-kit.ts';
 
 let world: Setting;
 let page: Page;
@@ -37,6 +37,8 @@ describe('a chat', () => {
     await page.getByRole('button', { name: 'blue', exact: true }).waitFor();
     await page.reload();
     await page.locator('.ask .bubble', { hasText: 'Which <b>colour</b>?' }).waitFor();
+    // What waits for an answer is told first, before what was said until then.
+    await page.locator('.bubble.user').nth(1).waitFor();
     assert.equal(await page.locator('.bubble.user').count(), 2, 'nothing twice, nothing lost');
     await page.getByRole('button', { name: 'blue', exact: true }).click();
     await agentSays('you said blue');
@@ -87,7 +89,7 @@ describe('a chat', () => {
     await message().fill('half a thought');
     await page.reload();
     await message().waitFor();
-    assert.equal(await message().inputValue(), 'half a thought');
+    await comesToBe(() => message().inputValue(), 'half a thought');
     await message().fill('');
   });
 });
@@ -154,7 +156,7 @@ describe('the palette', () => {
     await search().waitFor();
     await page.keyboard.press('Escape');
     await search().waitFor({ state: 'detached' });
-    assert.equal(await message().inputValue(), '+');
+    await comesToBe(() => message().inputValue(), '+');
     await message().fill('');
   });
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, describe, test } from 'node:test';
-import { bundleId, setting, type Setting } from './browser-kit.ts';
+import { bundleId, comesToBe, setting, type Setting } from './browser-kit.ts';
 import { path } from './furnish.ts';
 
 let world: Setting;
@@ -105,11 +105,11 @@ describe('tools', () => {
   test('edited once stored become a new version, with the difference shown', async () => {
     await seed('edit', 1);
     const page = await world.open(`/tools/${bundleId(1)}/tool/v1/edit`);
-    assert.equal(await page.getByLabel('Version').inputValue(), 'v2');
+    await comesToBe(() => page.getByLabel('Version').inputValue(), 'v2');
     await page.getByLabel('Description').fill('Now with words');
     await page.locator('.cm-insertedLine, .cm-changedLine', { hasText: 'Now with words' }).first().waitFor();
     await page.reload();
-    assert.equal(await page.getByLabel('Description').inputValue(), 'Now with words', 'a reload keeps the draft');
+    await comesToBe(() => page.getByLabel('Description').inputValue(), 'Now with words');
     await page.getByRole('button', { name: 'Save as v2' }).click();
     await page.locator('h1', { hasText: 'Tool' }).waitFor();
     await page.getByRole('tab', { name: 'Versions' }).click();
@@ -138,7 +138,7 @@ describe('tools', () => {
     await page.getByRole('switch', { name: 'Turn off Tool' }).click();
     await page.locator('.toast.bad', { hasText: 'disabled' }).waitFor();
     await page.getByText('This bundle is off').waitFor();
-    assert.equal(await page.getByRole('switch', { name: 'Turn off Tool' }).isDisabled(), true);
+    await comesToBe(() => page.getByRole('switch', { name: 'Turn off Tool' }).isDisabled(), true);
     await page.context().close();
   });
 

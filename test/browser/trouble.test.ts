@@ -4,7 +4,7 @@ import { readFile, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { testServer } from '../kit/server.ts';
-import { bundleId, setting, signInLink, type Setting } from './browser-kit.ts';
+import { bundleId, comesToBe, setting, signInLink, type Setting } from './browser-kit.ts';
 
 let world: Setting;
 before(async () => {
@@ -92,8 +92,10 @@ describe('a sign-in', () => {
     await page.getByLabel('Sign-in link, code or token').fill(token);
     await page.getByRole('button', { name: 'Sign in' }).click();
     await page.locator('.app').waitFor();
-    const names = (await page.locator('.side nav a').allInnerTexts()).map((name) => name.trim());
-    assert.deepEqual(names, ['Home', 'Chat', 'Tools', 'Console', 'Sessions']);
+    await comesToBe(
+      async () => (await page.locator('.side nav a').allInnerTexts()).map((name) => name.trim()),
+      ['Home', 'Chat', 'Tools', 'Console', 'Sessions'],
+    );
     await page.goto(`${world.server.url}/app/secrets`);
     await page.getByText('secret_list needs level admin').waitFor();
     await page.close();
@@ -155,8 +157,8 @@ describe('the page', () => {
     await page.getByLabel('Farbschema').selectOption('dark');
     await page.reload();
     await page.getByRole('button', { name: 'Neues Token' }).waitFor();
-    assert.equal(await page.locator('html').getAttribute('data-theme'), 'dark');
-    assert.equal(await page.locator('html').getAttribute('lang'), 'de');
+    await comesToBe(() => page.locator('html').getAttribute('data-theme'), 'dark');
+    await comesToBe(() => page.locator('html').getAttribute('lang'), 'de');
     await page.context().close();
   });
 
