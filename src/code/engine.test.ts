@@ -293,7 +293,8 @@ test('hostile programs end with a named error while another owner is served at o
     ['2 ** 10 ** 8', /^(?:MemoryError|TimeoutError|OverflowError|ValueError)/],
   ];
   const end = async ([code, expected]: [string, RegExp]): Promise<void> => {
-    const outcome = await strict.run({ code, owner: 'someone', world });
+    // What ends by itself has the time that it takes on a busy machine.
+    const outcome = await (/Timeout/.test(expected.source) ? strict : engine).run({ code, owner: 'someone', world });
     assert.match(outcome.ok ? outcome.json : outcome.error.text, expected, code);
   };
   const ends = Promise.all(hostile.map(end));
@@ -301,8 +302,10 @@ test('hostile programs end with a named error while another owner is served at o
   let served = 0;
   const over = ends.finally(() => (isOver = true));
   while (!isOver) {
-    const outcome = await strict.run({ code: '1 + 1', owner: 'another', world });
-    assert.equal(outcome.ok && outcome.json, '2');
+    for (const each of [strict, engine]) {
+      const outcome = await each.run({ code: '1 + 1', owner: 'another', world });
+      assert.equal(outcome.ok && outcome.json, '2');
+    }
     if (!isOver) served++;
     await sleep(20);
   }

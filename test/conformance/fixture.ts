@@ -1,6 +1,7 @@
-// The conformance fixture as a server of its own: `fixture.ts stdio`, `fixture.ts stdio legacy` or `fixture.ts http PORT`.
+// The conformance fixture as a server of its own: `fixture.ts stdio`, `fixture.ts stdio legacy` or `fixture.ts http`, which says its port.
 import { randomBytes, randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { toNodeHandler } from '@modelcontextprotocol/node';
 import {
   createMcpHandler,
@@ -157,5 +158,7 @@ else {
       originValidationResponse(request, localhostAllowedHostnames());
     return refused ?? ((await isLegacyRequest(request)) ? legacy(request) : modern.fetch(request));
   };
-  createServer(toNodeHandler({ ...modern, fetch })).listen(Number(detail), '127.0.0.1', () => console.log('ready'));
+  const server = createServer(toNodeHandler({ ...modern, fetch })).listen(0, '127.0.0.1', () =>
+    console.log((server.address() as AddressInfo).port),
+  );
 }

@@ -6,6 +6,7 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer, request as httpRequest } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { parse } from 'yaml';
 import { peer } from '../../bench/peers.ts';
 import { startTestServer } from '../kit/running-server.ts';
@@ -77,9 +78,8 @@ async function withToken(target: string, token: string): Promise<{ url: string; 
 }
 
 async function serveDirectly(): Promise<{ url: string; child: ChildProcess }> {
-  const port = 20_000 + Math.floor(Math.random() * 20_000);
-  const child = spawn(process.execPath, [fixture, 'http', String(port)], { stdio: ['ignore', 'pipe', 'inherit'] });
-  await once(child.stdout!, 'data');
+  const child = spawn(process.execPath, [fixture, 'http'], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const [port] = (await once(createInterface({ input: child.stdout! }), 'line')) as [string];
   return { url: `http://localhost:${port}/mcp`, child };
 }
 

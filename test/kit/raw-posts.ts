@@ -101,6 +101,8 @@ export const comparable = (text: string): string =>
     .replace(/date: [^\r]+\r\n/gi, '')
     .replace(/req_\w+/g, 'req_x')
     .replace(/keep-alive: [^\r]+\r\n/gi, '')
+    // Of two that are asked for at the same time one may be told a second less.
+    .replace(/(retry-after: |try again in )\d+/gi, '$1some')
     .split('\r\n')
     .map((line) => line.replace(/^[\w-]+(?=: )/, (name) => name.toLowerCase()))
     .sort()

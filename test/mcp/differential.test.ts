@@ -6,6 +6,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { request as httpRequest } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { root, startTestServer, type TestServer } from '../kit/running-server.ts';
 import { until } from '../kit/until.ts';
 
@@ -26,14 +27,12 @@ before(async () => {
     JSON.stringify({ servers: { fixture: { command: process.execPath, args: [fixture, 'stdio'] } } }),
   );
   server = await startTestServer({ home });
-  const port = 20_000 + Math.floor(Math.random() * 20_000);
-  child = spawn(process.execPath, [fixture, 'http', String(port)], { stdio: ['ignore', 'pipe', 'inherit'] });
-  await once(child.stdout!, 'data');
+  child = spawn(process.execPath, [fixture, 'http'], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const [port] = (await once(createInterface({ input: child.stdout! }), 'line')) as [string];
   sides.theirs.url = `http://127.0.0.1:${port}/mcp`;
   sides.ours = { url: `${server.url}/mcp/b/fixture`, headers: { authorization: `Bearer ${server.token}` } };
-  await until(
-    async () => JSON.stringify((await send('ours', post({ method: 'tools/list' }))).body).includes('test_simple_text'),
-    20_000,
+  await until(async () =>
+    JSON.stringify((await send('ours', post({ method: 'tools/list' }))).body).includes('test_simple_text'),
   );
 });
 after(async () => {
