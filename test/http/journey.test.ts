@@ -8,7 +8,6 @@ import { secretForms } from '../../src/store/index.ts';
 import { oubliette, startTestServer, type TestServer as Server } from '../kit/running-server.ts';
 import { until } from '../kit/until.ts';
 import { testServer, type TestServer } from './testbed.ts';
-import { until } from '../kit/until.ts';
 
 const canary = 'c4n4ry/Value+with "odd" ü bits';
 let api: TestServer;
