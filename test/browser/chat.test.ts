@@ -69,6 +69,31 @@ describe('a chat', () => {
     await page.locator('.ask .bubble', { hasText: 'Never answered' }).waitFor();
     await page.getByRole('button', { name: 'Stop' }).click();
     await page.locator('.chat-head .badge', { hasText: 'idle' }).waitFor();
+    const cards = page.locator('.tool-card', { hasText: 'Never answered' });
+    await cards.locator('.badge.live').first().waitFor({ state: 'detached' });
+  });
+
+  test('does not flicker for people who asked for less motion', async () => {
+    await message().fill('web_ask_user(question="Wait a moment")');
+    await message().press('Enter');
+    await page.locator('.chat-head .badge.live').waitFor();
+    const counts = await page.evaluate(
+      `document.getAnimations().map((each) => each.effect.getTiming().iterations).filter((count) => count > 1)`,
+    );
+    assert.deepEqual(counts, []);
+    const repeats = `getComputedStyle(document.querySelector('.chat-head .badge.live'), '::before').animationIterationCount`;
+    assert.equal(await page.evaluate(repeats), '1');
+    await page.getByRole('button', { name: 'Stop' }).click();
+    await page.locator('.chat-head .badge', { hasText: 'idle' }).waitFor();
+  });
+
+  test('is reached from the others also on a narrow screen', async () => {
+    const narrow = await world.open('/chat', { width: 390 });
+    await narrow.locator('.chat-list a', { hasText: 'sum: ' }).click();
+    await narrow.locator('.bubble.agent', { hasText: 'sum: 3' }).waitFor();
+    await narrow.getByRole('link', { name: 'Conversations' }).click();
+    await narrow.locator('.chat-list a', { hasText: 'sum: ' }).waitFor();
+    await narrow.context().close();
   });
 
   test('that began elsewhere goes by its first words', async () => {

@@ -25,11 +25,10 @@ const known = new Set([
   'disabled',
 ]);
 
+/** The word for a state in the language of the page. */
+export const statusWord = (status: string): string => (known.has(status) ? t(`status.${status}` as TextKey) : status);
+
 /** The state of a session or server, by colour and word. */
 export function StatusBadge({ status }: { status: string }) {
-  return (
-    <span className={`badge ${tones[status] ?? ''}`}>
-      {known.has(status) ? t(`status.${status}` as TextKey) : status}
-    </span>
-  );
+  return <span className={`badge ${tones[status] ?? ''}`}>{statusWord(status)}</span>;
 }

@@ -80,6 +80,7 @@ export const englishCare = {
   'chat.running': 'running',
   'chat.done': 'done',
   'chat.failed': 'failed',
+  'chat.cut': 'no result',
   'chat.yours': 'only you see this',
   'ask.permission': 'The agent asks for permission',
   'ask.permissionAbout': 'It wants to use: {tool}',

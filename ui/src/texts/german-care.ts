@@ -85,6 +85,7 @@ export const germanCare: Record<keyof typeof englishCare, string> = {
   'chat.running': 'läuft',
   'chat.done': 'fertig',
   'chat.failed': 'fehlgeschlagen',
+  'chat.cut': 'ohne Ergebnis',
   'chat.yours': 'sehen nur Sie',
   'ask.permission': 'Der Agent bittet um Erlaubnis',
   'ask.permissionAbout': 'Er möchte benutzen: {tool}',

@@ -29,9 +29,9 @@ export function PermissionCard({ item, sessionId }: { item: Permission; sessionI
       </div>
       <p className="words">{t('ask.permissionAbout', { tool: item.tool })}</p>
       <div className="row wrap">
-        {item.options.map((option) => (
+        {item.options.map((option, index) => (
           <button
-            key={option.id}
+            key={index}
             className={`button ${option.kind?.startsWith('allow') ? 'primary' : ''}`}
             disabled={isBusy}
             onClick={() =>
@@ -98,9 +98,9 @@ function Question({ item, isBusy, respond }: Answering) {
       </div>
       {choices.length > 0 ? (
         <div className="row wrap">
-          {choices.map((choice) => (
+          {choices.map((choice, index) => (
             <button
-              key={choice}
+              key={index}
               className="button"
               disabled={isBusy}
               onClick={() => respond({ result: { answer: choice } })}

@@ -2,6 +2,8 @@ import { useLayoutEffect, useRef, useState, type ReactNode } from 'react';
 import { t } from '../../texts/index.ts';
 import type { Transcript } from './transcript.ts';
 
+const motion = (): ScrollBehavior => (matchMedia('(prefers-reduced-motion: reduce)').matches ? 'instant' : 'smooth');
+
 /** The scrolling part: stays at the newest unless one has scrolled up, and is where it was after a reload. */
 export function Flow({
   transcript,
@@ -46,7 +48,7 @@ export function Flow({
         <div className="jump">
           <button
             className="button compact"
-            onClick={() => box.current?.scrollTo({ top: box.current.scrollHeight, behavior: 'smooth' })}
+            onClick={() => box.current?.scrollTo({ top: box.current.scrollHeight, behavior: motion() })}
           >
             {t('chat.jump')}
           </button>

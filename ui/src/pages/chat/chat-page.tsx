@@ -36,7 +36,7 @@ export function ChatStartPage() {
   useTitle(t('nav.chat'));
   return (
     <div className="page full">
-      <div className="chat">
+      <div className="chat start">
         <ChatList projectId={picked?.id} />
         <div className="chat-main">
           <header className="chat-head">
@@ -149,6 +149,14 @@ function Conversation({ session }: { session: Session }) {
     <div className="chat-main">
       <header className="chat-head">
         <div className="row wrap">
+          <Link
+            className="button bare icon compact narrow-only"
+            to="/chat"
+            search={{ project: session.project_id }}
+            aria-label={t('chat.conversations')}
+          >
+            <Icon name="back" />
+          </Link>
           <h1 style={{ fontSize: 'var(--size-l)' }} className="cut">
             {project?.name ?? session.project_id}
           </h1>

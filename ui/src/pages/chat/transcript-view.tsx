@@ -6,6 +6,7 @@ import { duration } from '../../parts/numbers.ts';
 import { asText, Output } from '../../parts/output.tsx';
 import { Prose } from '../../parts/prose.tsx';
 import { exactTime } from '../../parts/when.tsx';
+import { statusWord } from '../../parts/status-badge.tsx';
 import { t } from '../../texts/index.ts';
 import { CallerCard, PermissionCard } from './asks.tsx';
 import type { LocalResult } from './local-results.ts';
@@ -46,23 +47,35 @@ export const ItemView = memo(function ItemView({ item, sessionId }: { item: Item
             <Link to="/sessions/$sessionId" params={{ sessionId: item.childId }}>
               {item.childId}
             </Link>{' '}
-            {item.status}
+            {statusWord(item.status)}
           </span>
         </div>
       );
-    case 'notice':
-      return item.tone === 'bad' ? (
-        <div className="note bad" role="alert">
-          <Icon name="warn" />
-          <span className="words">{item.text}</span>
-        </div>
+    case 'over': {
+      const words = [statusWord(item.status), item.reason].filter(Boolean).join(': ');
+      return item.status === 'failed' ? (
+        <Problem text={words} />
       ) : (
         <div className="event-line">
-          <span className="words">{item.text}</span>
+          <span className="words">{words}</span>
         </div>
       );
+    }
+    case 'problem':
+      return <Problem text={item.text} />;
   }
 });
+
+function Problem({ text }: { text: string }) {
+  return (
+    <div className="note bad" role="alert">
+      <Icon name="warn" />
+      <span className="words" dir="auto">
+        {text}
+      </span>
+    </div>
+  );
+}
 
 export function Thought({ text, isLive }: { text: string; isLive?: boolean }) {
   return (
@@ -78,8 +91,16 @@ export function Thought({ text, isLive }: { text: string; isLive?: boolean }) {
   );
 }
 
+const states = {
+  running: ['info live', 'chat.running'],
+  done: ['good', 'chat.done'],
+  failed: ['bad', 'chat.failed'],
+  cut: ['', 'chat.cut'],
+} as const;
+
 function ToolCard({ item }: { item: Extract<Item, { kind: 'tool' }> }) {
-  const isRunning = item.result === undefined;
+  const [tone, word] =
+    states[item.isCut ? 'cut' : item.result === undefined ? 'running' : item.isError ? 'failed' : 'done'];
   const took = item.endedAt ? new Date(item.endedAt).getTime() - new Date(item.at).getTime() : undefined;
   return (
     <details className="tool-card">
@@ -88,9 +109,7 @@ function ToolCard({ item }: { item: Extract<Item, { kind: 'tool' }> }) {
         <code className="strong cut">{item.tool}</code>
         <code className="tiny faint cut grow">{brief(item.args)}</code>
         {took === undefined ? null : <span className="tiny quiet number">{duration(took)}</span>}
-        <span className={`badge ${isRunning ? 'info live' : item.isError ? 'bad' : 'good'}`}>
-          {isRunning ? t('chat.running') : item.isError ? t('chat.failed') : t('chat.done')}
-        </span>
+        <span className={`badge ${tone}`}>{t(word)}</span>
       </summary>
       <div className="inside">
         <span className="tiny faint">{t('chat.arguments')}</span>

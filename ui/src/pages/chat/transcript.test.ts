@@ -31,6 +31,40 @@ describe('a transcript', () => {
     );
   });
 
+  test('puts a request to the caller under the call that makes it, whichever comes first', () => {
+    const ask = (index: number, id: string, text: string) =>
+      event(index, 'caller_tool_request', { request_id: id, tool: 'ask_user', arguments: { text }, deadline: '' });
+    const call = (index: number, id: string, text: string) =>
+      event(index, 'tool_call', { call_id: id, tool: 'web_ask_user', arguments: { text } });
+    const said = event(1, 'message', { role: 'agent', text: 'hm', message_id: 'm' });
+    const shown = (events: SessionEvent[]) => {
+      const { items } = taken(events);
+      assert.deepEqual(
+        items.map((item) => item.index),
+        items.map((item) => item.index).sort((a, b) => a - b),
+      );
+      return items.map((item) => (item.kind === 'caller' ? item.requestId : item.kind === 'tool' ? item.callId : '-'));
+    };
+    assert.deepEqual(shown([ask(0, 'q', 'a'), said, call(2, 'c', 'a')]), ['-', 'c', 'q']);
+    assert.deepEqual(shown([call(0, 'c', 'a'), said, ask(2, 'q', 'a')]), ['c', '-', 'q']);
+    const twins = [call(0, 'c1', 'a'), ask(1, 'q1', 'a'), ask(2, 'q2', 'a'), call(3, 'c2', 'a'), ask(4, 'q3', 'b')];
+    assert.deepEqual(shown(twins), ['c1', 'q1', 'c2', 'q2', 'q3']);
+  });
+
+  test('says of a call that was open when its turn ended that it has no result', () => {
+    for (const end of [
+      event(2, 'completion', { stop_reason: 'cancelled', text: '' }),
+      event(2, 'status', { status: 'failed', reason: 'the agent died' }),
+    ]) {
+      const { items } = taken([
+        event(0, 'tool_call', { call_id: 'a', tool: 'x', arguments: {} }),
+        event(1, 'status', { status: 'running' }),
+        end,
+      ]);
+      assert.equal(items[0]?.kind === 'tool' && items[0].isCut, true);
+    }
+  });
+
   test('takes every event once, however often and in whatever pieces a stream is replayed', () => {
     const log = Array.from({ length: 12 }, (_, index) =>
       event(index, 'message', { role: 'agent', text: `${index}`, message_id: `${index}` }),

@@ -17,6 +17,8 @@ export type Item = Base &
         result?: string;
         isError?: boolean;
         endedAt?: string;
+        /** The turn was over before it had a result. */
+        isCut?: boolean;
       }
     | {
         kind: 'permission';
@@ -33,9 +35,12 @@ export type Item = Base &
         args: Record<string, unknown>;
         deadline: string;
         outcome?: string;
+        /** The call of the agent that it answers, once both are known. */
+        callId?: string;
       }
     | { kind: 'child'; childId: string; status: string }
-    | { kind: 'notice'; tone: 'plain' | 'bad'; text: string }
+    | { kind: 'over'; status: string; reason: string }
+    | { kind: 'problem'; text: string }
   );
 
 interface PermissionOption {
@@ -84,15 +89,9 @@ export function withEvent(before: Transcript, event: SessionEvent): Transcript {
     case 'status': {
       const status = text('status');
       const moved = { ...next, status, live: status === 'running' ? before.live : [] };
-      const isWorthSaying = ['ended', 'failed', 'timed_out'].includes(status);
-      if (!isWorthSaying) return moved;
-      const notice: Item = {
-        ...base,
-        kind: 'notice',
-        tone: status === 'failed' ? 'bad' : 'plain',
-        text: [status, text('reason')].filter(Boolean).join(': '),
-      };
-      return { ...moved, items: [...before.items, notice] };
+      if (!isOver(status)) return moved;
+      const over: Item = { ...base, kind: 'over', status, reason: text('reason') };
+      return { ...moved, items: [...cutShort(before.items), over] };
     }
     case 'message': {
       const files = ((event['attachments'] as { name: string }[] | undefined) ?? []).map((file) => file.name);
@@ -110,8 +109,20 @@ export function withEvent(before: Transcript, event: SessionEvent): Transcript {
         ...add({ ...base, kind: 'thought', text: text('text') }),
         live: before.live.filter((piece) => piece.of !== 'thought'),
       };
-    case 'tool_call':
-      return add({ ...base, kind: 'tool', callId: text('call_id'), tool: text('tool'), args: event['arguments'] });
+    case 'tool_call': {
+      const call: Item = {
+        ...base,
+        kind: 'tool',
+        callId: text('call_id'),
+        tool: text('tool'),
+        args: event['arguments'],
+      };
+      // A request to the caller can overtake the call that makes it, for they come by different ways.
+      const early = before.items.find((item) => item.kind === 'caller' && !item.callId && isAskOf(call, item));
+      if (!early) return add(call);
+      const after = { ...early, callId: call.callId, index: event.index + 0.25 } as Item;
+      return { ...next, items: [...before.items.filter((item) => item !== early), call, after] };
+    }
     case 'tool_result':
       return change((item) => item.kind === 'tool' && item.callId === text('call_id') && item.result === undefined, {
         result: text('text'),
@@ -133,15 +144,19 @@ export function withEvent(before: Transcript, event: SessionEvent): Transcript {
       return change((item) => item.kind === 'permission' && item.requestId === text('request_id'), {
         choice: text('choice'),
       });
-    case 'caller_tool_request':
-      return add({
+    case 'caller_tool_request': {
+      const ask: Item = {
         ...base,
         kind: 'caller',
         requestId: text('request_id'),
         tool: text('tool'),
         args: (event['arguments'] as Record<string, unknown>) ?? {},
         deadline: text('deadline'),
-      });
+      };
+      const taken = new Set(before.items.map((item) => (item.kind === 'caller' ? item.callId : undefined)));
+      const call = before.items.find((item) => item.kind === 'tool' && !taken.has(item.callId) && isAskOf(item, ask));
+      return add(call?.kind === 'tool' ? { ...ask, callId: call.callId } : ask);
+    }
     case 'caller_tool_answer':
       return change((item) => item.kind === 'caller' && item.requestId === text('request_id'), {
         outcome: text('outcome'),
@@ -155,13 +170,27 @@ export function withEvent(before: Transcript, event: SessionEvent): Transcript {
     case 'usage':
       return { ...next, usage: event as Usage };
     case 'completion':
-      return { ...next, live: [] };
+      return { ...next, live: [], items: cutShort(before.items) };
     case 'error':
-      return add({ ...base, kind: 'notice', tone: 'bad', text: text('message') });
+      return add({ ...base, kind: 'problem', text: text('message') });
     default:
       return next;
   }
 }
+
+/** Calls that are still open when a turn is over will never have a result. */
+const cutShort = (items: Item[]): Item[] =>
+  items.some(isOpenCall) ? items.map((item) => (isOpenCall(item) ? { ...item, isCut: true } : item)) : items;
+
+const isOpenCall = (item: Item): boolean => item.kind === 'tool' && item.result === undefined && !item.isCut;
+
+/** True when a request to the caller is what an open call of the agent asks for. */
+const isAskOf = (call: Item, ask: Item): boolean =>
+  call.kind === 'tool' &&
+  ask.kind === 'caller' &&
+  isOpenCall(call) &&
+  call.tool.endsWith(`_${ask.tool}`) &&
+  JSON.stringify(call.args) === JSON.stringify(ask.args);
 
 /** Takes in a piece that is shown while it is said and never stored. */
 export function withDelta(
