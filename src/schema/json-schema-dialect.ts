@@ -50,7 +50,7 @@ export function keywordsOf(
   const isStatic =
     dialect === '2020' && isOneResource && !Object.hasOwn(schema, '$ref') && !Object.hasOwn(schema, '$anchor');
   return Object.entries(schema)
-    .filter(([key]) => !isLoneRef || besideRef.has(key))
+    .filter(([key, value]) => (!isLoneRef || besideRef.has(key)) && !isLibraryWord(key, value, schema))
     .map(([key, value]): [string, unknown] => {
       // Within one resource there is only one place that a dynamic reference can mean.
       if (isStatic && key === '$dynamicRef') return ['$ref', value];
@@ -61,7 +61,15 @@ export function keywordsOf(
     });
 }
 
-const names = new Set(['$id', '$anchor', '$dynamicAnchor']);
+/** Words of no dialect that the library has a meaning of its own for, or refuses. */
+function isLibraryWord(key: string, value: unknown, schema: Record<string, unknown>): boolean {
+  // It would answer a promise, which looks as if every value fitted.
+  if (key === '$async' || key === 'id') return true;
+  // Many mean it as OpenAPI does; where that says nothing, it means nothing.
+  return key === 'nullable' && !(typeof value === 'boolean' && Object.hasOwn(schema, 'type'));
+}
+
+const names = new Set(['$id', '$anchor', '$dynamicAnchor', '$async']);
 
 /** What lies in a keyword that nobody knows is no schema, whatever it looks like: it cannot name itself. */
 function withoutNames(value: unknown, depth: number): unknown {
@@ -69,7 +77,8 @@ function withoutNames(value: unknown, depth: number): unknown {
   if (Array.isArray(value)) return value.map((each) => withoutNames(each, depth + 1));
   const copy: Record<string, unknown> = {};
   for (const [key, each] of Object.entries(value))
-    if (!names.has(key))
+    // A property may be called id; then it holds a schema.
+    if (!names.has(key) && !(key === 'id' && typeof each === 'string'))
       Object.defineProperty(copy, key, {
         value: withoutNames(each, depth + 1),
         enumerable: true,

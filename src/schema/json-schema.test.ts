@@ -105,6 +105,31 @@ describe('checking', () => {
     assert.match(refused({ $ref: 'urn:x:y' }).message, /leads to nothing in this schema/);
   });
 
+  test('words that only the library knows mean nothing', () => {
+    const text = { type: 'string' };
+    for (const schema of [
+      { $async: true, type: 'object', properties: { text } },
+      { type: 'object', properties: { text: { $async: true, ...text } } },
+      {
+        allOf: [{ $ref: '#/foreign/all' }],
+        foreign: {
+          all: {
+            $async: true,
+            id: 'x',
+            type: 'object',
+            properties: { id: { type: 'null' }, text: { id: 'y', ...text } },
+          },
+        },
+      },
+      { id: 'a', type: 'object', properties: { text: { id: 'b', ...text }, id: { nullable: true } }, required: ['id'] },
+      { type: 'object', nullable: 'yes', properties: { text, id: { type: 'null' } } },
+    ]) {
+      const compiled = compileSchema(schema);
+      assert.equal(compiled.check({ text: 'fits', id: null }).ok, true, JSON.stringify(schema));
+      assert.equal(compiled.check({ text: 5, id: null }).ok, false, JSON.stringify(schema));
+    }
+  });
+
   test('formats are checked', () => {
     assert.equal(args({ format: 'email' }, 'nobody').ok, false);
     assert.equal(args({ format: 'date-time' }, '2026-11-15T09:00:00Z').ok, true);
