@@ -29,6 +29,7 @@ import { Deadline } from './deadline.ts';
 import type { Gate, KeepLarge, ToolRef } from './gate.ts';
 import { RateLimit } from './rate-limit.ts';
 import { RunningCall, type CallPower } from './running-call.ts';
+import { stillValid } from './still-valid.ts';
 import { isInReach, type Seen, type ToolViews } from './tool-views.ts';
 
 export interface CallGateDeps {
@@ -39,6 +40,8 @@ export interface CallGateDeps {
   keepLarge: KeepLarge;
   /** Takes secrets out of whatever leaves through any door. */
   redact: { text(text: string): string; value<T>(value: T): T };
+  /** Throws auth.invalid once a token is revoked or over. */
+  demandToken(tokenId: string, actor: Actor): Promise<unknown>;
 }
 
 const storedTimeoutMs = 60_000;
@@ -47,8 +50,10 @@ const maxAnswerBytes = 4 * 1024 * 1024;
 const maxInnerBytes = 16 * 1024 * 1024;
 
 /** Every call of every door and every program goes through `call`, one by one, under its own name. */
-export function callGate({ catalog, views, observe, settings, keepLarge, redact }: CallGateDeps): Gate {
+export function callGate(deps: CallGateDeps): Gate {
+  const { catalog, views, observe, settings, keepLarge, redact } = deps;
   const rate = new RateLimit();
+  const asked = stillValid(deps.demandToken);
   const listeners = new Set<() => void>();
   catalog.onChange(() => listeners.forEach((listener) => listener()));
 
@@ -95,6 +100,8 @@ export function callGate({ catalog, views, observe, settings, keepLarge, redact 
     const begun = begin(actor, view, isTooDeep(given) ? tooDeep(view) : given, requestId, options);
     let args: Record<string, unknown>;
     try {
+      const asking = asked(actor, options);
+      if (asking) await asking;
       args = admit(actor, seen, begun.args, options);
     } catch (error) {
       await begun.record(asFailure(error).code, 0, false);

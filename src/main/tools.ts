@@ -150,6 +150,7 @@ export async function openTools(
     settings,
     redact: hide,
     keepLarge: (actor, value) => keepValue({ results, settings }, actor, value),
+    demandToken: (tokenId, { door }) => auth.actorOf(tokenId, door),
   });
 
   const engine = openEngine({

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { testServer, type TestServer } from '../kit/server.ts';
+import { until } from '../kit/until.ts';
 
 let server: TestServer;
 before(async () => {
@@ -16,6 +17,11 @@ before(async () => {
       return outcome.value;
     }
     self.tool = { description: 'calls itself', argSchema: { type: 'object' }, access: 'read' };
+    export async function wait() {
+      await new Promise((resolve) => setTimeout(resolve, 100));
+      return 'waited';
+    }
+    wait.tool = { description: 'takes a moment', argSchema: { type: 'object' }, access: 'read' };
     export function deep(args) {
       let value = [];
       for (let i = 0; i < 50_000; i++) value = [value];
@@ -48,4 +54,16 @@ test('an answer that is nested without end is refused by name', async () => {
   assert.equal(ok, false);
   assert.match(error.message, /nested too deeply|nested more than/);
   assert.equal((await server.call('demo_foo', { text: 'hello' })).value, 'indigo');
+});
+
+test('a program makes no further calls once its token is over', async () => {
+  const brief = (await server.call('token_create', { name: 'brief', scope: 'read' })).value;
+  const code =
+    'seen = ""\nfor i in range(900):\n  try:\n    again.wait()\n  except PermissionError as e:\n    seen = str(e)\n    break\nseen';
+  const running = server.call('run', { code }, brief.token);
+  const calls = async (): Promise<number> =>
+    (await server.call('run', { code: 'ot.stats(tool="again.wait")["total_calls"]' })).value;
+  await until(async () => Number(await calls()) > 0, 30_000);
+  await server.call('token_revoke', { token_id: brief.id });
+  assert.match((await running).value, /not valid, has expired or was revoked/);
 });

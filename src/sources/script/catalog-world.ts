@@ -148,6 +148,7 @@ const types: Record<string, string> = {
   'args.invalid': 'TypeError',
   'tool.not_found': 'AttributeError',
   'scope.denied': 'PermissionError',
+  'auth.invalid': 'PermissionError',
   'host.not_allowed': 'PermissionError',
 };
 
