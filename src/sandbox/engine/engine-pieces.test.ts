@@ -7,7 +7,8 @@ import { test } from 'node:test';
 import { tailOf } from '../log-tail.ts';
 import { containerBody, labelFilter, labelsOf, readLabels } from './container-spec.ts';
 import { chooseVersion } from './engine-client.ts';
-import { buildFailure, demultiplex } from './engine-images.ts';
+import { buildFailure } from './engine-images.ts';
+import { demultiplex } from './log-frames.ts';
 import { engineSockets } from './find-engine.ts';
 import { narrowed } from './seccomp-profile.ts';
 

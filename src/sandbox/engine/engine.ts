@@ -1,34 +1,20 @@
-import { Readable } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
 import { asFailure, fail } from '../../schema/index.ts';
-import { packBase, planBase, type BasePlan } from '../base/index.ts';
 import { diskGuard } from '../disk-guard.ts';
 import type { Probe, Sandbox, SandboxDriver, SandboxSpec } from '../driver.ts';
 import { execChannels } from '../exec-channel.ts';
 import { tailOf } from '../log-tail.ts';
 import { prepareFolders } from '../sandbox-user.ts';
-import { containerBody, labelFilter, readLabels, type ContainerFacts } from './container-spec.ts';
+import { containerBody, labelFilter, type ContainerFacts } from './container-spec.ts';
+import { describeContainer, publicly, type Container, type DescribedContainer } from './container-state.ts';
 import { engineClient, type EngineClient } from './engine-client.ts';
 import { engineSockets } from './find-engine.ts';
-import { baseName, buildFailure, demultiplex } from './engine-images.ts';
+import { engineImages } from './engine-images.ts';
+import { demultiplex } from './log-frames.ts';
 import { probeEngine, type EngineFacts } from './probe.ts';
 import { podmanProfile } from './seccomp-profile.ts';
 
 const defaultDiskMb = 10 * 1024;
-const buildTimeoutMs = 30 * 60_000;
-
-/** What we read of an engine's description of a container. */
-interface Container {
-  Config?: { Labels?: Record<string, string> };
-  State?: {
-    Running?: boolean;
-    Status?: string;
-    OOMKilled?: boolean;
-    Error?: string;
-    StartedAt?: string;
-    ExitCode?: number;
-  };
-}
 
 export interface EngineOptions {
   name: 'docker' | 'podman';
@@ -48,7 +34,6 @@ export function engineDriver(options: EngineOptions): SandboxDriver {
   /** Why we killed one; engines only know that it was killed. */
   const reasons = new Map<string, string>();
   let connection: Promise<{ client: EngineClient; facts: EngineFacts }> | undefined;
-  let plan: Promise<BasePlan> | undefined;
   let profile: Promise<string> | undefined;
   const closing = new AbortController();
 
@@ -73,73 +58,14 @@ export function engineDriver(options: EngineOptions): SandboxDriver {
     return connection;
   };
   const ask: EngineClient['ask'] = async (path, request) => (await engine()).client.ask(path, request);
-  const basePlan = (): Promise<BasePlan> => {
-    plan ??= planBase();
-    plan.catch(() => (plan = undefined));
-    return plan;
-  };
+  const images = engineImages(name, ask);
   const containerOf = (id: string): string => `/containers/oubliette-${encodeURIComponent(id)}`;
-
-  const hasImage = async (image?: string): Promise<boolean> => {
-    const wanted = image ?? baseName((await basePlan()).id);
-    return (await ask(`/images/${encodeURIComponent(wanted)}/json`, { allow: [404] })).status !== 404;
-  };
-
-  const buildBase: SandboxDriver['buildBase'] = async (signal) => {
-    const started = performance.now();
-    plan = undefined;
-    const { id, entries, notes } = await basePlan();
-    const image = baseName(id);
-    await ask('/images/create', {
-      method: 'POST',
-      // The tag as part of the name: podman passes over a tag of its own.
-      query: { fromSrc: '-', repo: image, message: 'made by oubliette' },
-      tar: packBase({ id, entries, notes }),
-      timeoutMs: buildTimeoutMs,
-      ...(signal ? { signal } : {}),
-    });
-    await ask(`/images/${encodeURIComponent(image)}/tag`, {
-      method: 'POST',
-      query: { repo: image.split(':')[0]!, tag: 'latest' },
-    });
-    return { image, duration_ms: Math.round(performance.now() - started) };
-  };
-  let building: Promise<unknown> | undefined;
-  const imageFor = async (image?: string): Promise<string> => {
-    if (image !== undefined) {
-      if (await hasImage(image)) return image;
-      throw fail('sandbox.unavailable', { reason: `there is no image ${image}; build it with image_rebuild` });
-    }
-    if (!(await hasImage())) {
-      building ??= buildBase().finally(() => (building = undefined));
-      await building;
-    }
-    return baseName((await basePlan()).id);
-  };
 
   const inspect = async (id: string): Promise<Container | undefined> => {
     const answer = await ask(`${containerOf(id)}/json`, { allow: [404] });
     return answer.status === 404 ? undefined : (answer.json() as Container);
   };
-  const describe = (container: Container): Sandbox & { facts?: ContainerFacts } => {
-    const { id, labels, facts } = readLabels(container.Config?.Labels ?? {});
-    const state = container.State ?? {};
-    const isRunning = state.Running === true || state.Status === 'created';
-    const missing = facts?.missing ?? [];
-    const reason = reasons.get(id) ?? (state.OOMKilled ? 'out of memory' : state.Error || undefined);
-    return {
-      id,
-      driver: name,
-      labels,
-      status: isRunning ? 'running' : 'exited',
-      startedAt: String(state.StartedAt ?? ''),
-      level: missing.length > 0 ? 'basic' : 'strict',
-      missing,
-      ...(isRunning ? {} : { exitCode: Number(state.ExitCode ?? 0), ...(reason ? { reason } : {}) }),
-      ...(facts ? { facts } : {}),
-    };
-  };
-  const publicly = ({ facts: _facts, ...sandbox }: Sandbox & { facts?: ContainerFacts }): Sandbox => sandbox;
+  const describe = (container: Container): DescribedContainer => describeContainer(container, name, reasons);
 
   const kill = (id: string): Promise<unknown> =>
     ask(`${containerOf(id)}/kill`, { method: 'POST', query: { signal: 'KILL' }, allow: [404, 409] });
@@ -155,7 +81,7 @@ export function engineDriver(options: EngineOptions): SandboxDriver {
       throw fail('sandbox.unavailable', {
         reason: `${name} here lacks what level strict asks for: ${facts.missing.join(', ')}`,
       });
-    const image = await imageFor(spec.image);
+    const image = await images.find(spec.image);
     await prepareFolders(spec);
     const kept: ContainerFacts = {
       mcp: spec.mcp,
@@ -284,24 +210,9 @@ export function engineDriver(options: EngineOptions): SandboxDriver {
       const answer = await ask(`${containerOf(id)}/logs`, { query, allow: [404] });
       return answer.status === 404 ? '' : tailOf(demultiplex(answer.bytes), tail);
     },
-    buildBase,
-    async buildImage(tag, context, signal) {
-      const started = performance.now();
-      await imageFor();
-      const hasBridge = (await ask('/networks/bridge', { allow: [404] })).status !== 404 || name === 'podman';
-      const answer = await ask('/build', {
-        method: 'POST',
-        query: { t: tag, rm: 'true', forcerm: 'true', pull: 'false', ...(hasBridge ? {} : { networkmode: 'none' }) },
-        tar: Readable.from(context),
-        timeoutMs: buildTimeoutMs,
-        ...(signal ? { signal } : {}),
-      });
-      const problem = buildFailure(answer.bytes);
-      if (problem !== undefined)
-        throw fail('sandbox.failed', { reason: `the image could not be built: ${problem}` }, { retryable: false });
-      return { image: tag, duration_ms: Math.round(performance.now() - started) };
-    },
-    hasImage,
+    buildBase: images.buildBase,
+    buildImage: images.buildImage,
+    hasImage: images.has,
     async close() {
       closing.abort();
       guard.close();
