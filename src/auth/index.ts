@@ -3,4 +3,4 @@ export { ensureAdminToken } from './admin-token.ts';
 export * from './may.ts';
 export { tokenTools } from './tools.ts';
 export { signIns, type SignedIn, type SignIns } from './sign-ins.ts';
-export { tokens, type NewToken, type Tokens } from './tokens.ts';
+export { tokens, type Tokens } from './tokens.ts';

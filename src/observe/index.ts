@@ -2,5 +2,5 @@
 export type * from './observer.ts';
 export { doctorTools, examine, type Check, type DoctorReport, type Finding } from './doctor.ts';
 export { machineChecks } from './machine-checks.ts';
-export { openObserver, type ObserverOptions } from './open-observer.ts';
+export { openObserver } from './open-observer.ts';
 export { auditTools, statsTools } from './tools.ts';

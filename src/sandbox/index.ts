@@ -4,6 +4,6 @@ export type * from './link.ts';
 export { bubblewrapDriver } from './bubblewrap/bubblewrap.ts';
 export { engineDriver } from './engine/engine.ts';
 export { openLink } from './supervisor-link.ts';
-export { openSandboxes, type Sandboxes, type SandboxesOptions } from './sandboxes.ts';
-export { sandboxUser, type SandboxUser } from './sandbox-user.ts';
+export { openSandboxes, type Sandboxes } from './sandboxes.ts';
+export { sandboxUser } from './sandbox-user.ts';
 export { imageBuildTool } from './image-build-tool.ts';

@@ -7,6 +7,7 @@ import {
   isObject,
   supervisorVersions,
   type SupervisorCommand,
+  type ToSupervisor,
 } from '../schema/index.ts';
 import { listenInside } from './listen-inside.ts';
 import type { LinkOptions, SpoolRecord, SupervisorLink } from './link.ts';
@@ -37,8 +38,8 @@ export async function openLink(options: LinkOptions): Promise<SupervisorLink> {
     isWoken = true;
     wakeUp?.();
   };
-  const say = (socket: Socket, message: object): void => void socket.write(`${JSON.stringify(message)}\n`);
-  const sayAll = (message: object): void => agreed.forEach((socket) => say(socket, message));
+  const say = (socket: Socket, message: ToSupervisor): void => void socket.write(`${JSON.stringify(message)}\n`);
+  const sayAll = (message: ToSupervisor): void => agreed.forEach((socket) => say(socket, message));
 
   const greet = (socket: Socket, versions: number[]): void => {
     const v = agreeOnVersion(versions, supervisorVersions);

@@ -33,8 +33,6 @@ export type EventBody =
   | { type: 'completion'; stop_reason: string; text: string }
   | { type: 'error'; code: string; message: string };
 
-export type EventType = EventBody['type'];
-
 /** An event as it is stored and sent: `index` is gapless from 0 within its session. */
 export type SessionEvent = { index: number; at: string; session_id: string; turn: number } & EventBody;
 

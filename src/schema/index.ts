@@ -12,7 +12,7 @@ export * from './ids.ts';
 export * from './iso-now.ts';
 export * from './json.ts';
 export { inspectSchema } from './json-schema-guard.ts';
-export { checkSchema, compileSchema, type Checked, type CompiledSchema, type CompileOptions } from './json-schema.ts';
+export { checkSchema, compileSchema } from './json-schema.ts';
 export * from './level.ts';
 export * from './names.ts';
 export * from './offer-tool.ts';

@@ -13,15 +13,6 @@ export const isLastingId = (id: unknown): id is string =>
 
 export type RpcId = string | number | null;
 
-export interface RpcRequest {
-  jsonrpc?: '2.0';
-  id?: RpcId;
-  method: string;
-  params?: unknown;
-  /** Set by a client that sends a pending call over a new connection. */
-  again?: boolean;
-}
-
 export interface RpcError {
   code: number;
   message: string;

@@ -66,7 +66,6 @@ export const recordKinds = {
   /** JSON: `{stream, bytes}` were dropped because a line was too long or stderr too fast. */
   x: 'lost',
 } as const;
-export type RecordKind = (typeof recordKinds)[keyof typeof recordKinds];
 
 export const segmentName = (start: number): string => `${String(start).padStart(16, '0')}.spool`;
 

@@ -130,9 +130,6 @@ export const ToolBody = Type.Object(
 );
 export type ToolBody = Static<typeof ToolBody>;
 
-/** What runs a tool. `caller` tools are declared per session and never enter the catalog. */
-export type SourceType = 'function' | 'http' | 'script' | 'mcp' | 'caller';
-
 /** A tool as every reader sees it. `type` is as stored; built-ins show `function`, proxied tools `mcp`. */
 export interface Tool extends Omit<ToolBody, 'type'> {
   type: ToolBody['type'] | 'mcp';

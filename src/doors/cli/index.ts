@@ -1,3 +1,3 @@
 // The command line: every command is an HTTP client of the running server, or starts a program it was lent. May import: what doors may.
 export { runCli } from './run-cli.ts';
-export type { DoctorReport, Programs, RunningServer, ServeOptions } from './define.ts';
+export type { Programs } from './define.ts';

@@ -6,7 +6,7 @@ import { signInRoutes } from './sign-in-routes.ts';
 import { staticFiles } from './static-files.ts';
 
 export { cookieOf, webActor } from './cookie.ts';
-export type { Topics, WebDeps } from './deps.ts';
+export type { WebDeps } from './deps.ts';
 export { signInUrl } from './sign-in-routes.ts';
 
 /** Everything under /app and /auth, and GET /events. */

@@ -1,4 +1,4 @@
-import { agreeOnVersion, supervisorVersions, type ToSupervisor } from '../../schema/supervisor.ts';
+import { agreeOnVersion, supervisorVersions, type FromSupervisor, type ToSupervisor } from '../../schema/supervisor.ts';
 import type { AgentProcess } from './agent-process.ts';
 import { keepConnected } from './reconnect.ts';
 import type { SpoolWriter } from './spool-writer.ts';
@@ -18,7 +18,7 @@ export function controlConnection(path: string, session: string, spool: SpoolWri
     path,
     () => {
       isAgreed = false;
-      peer.send({ hello: { v: [...supervisorVersions], session, offset: spool.end, running: agent.running } });
+      tell({ hello: { v: [...supervisorVersions], session, offset: spool.end, running: agent.running } });
     },
     (message: ToSupervisor) => {
       heardAt = performance.now();
@@ -29,13 +29,14 @@ export function controlConnection(path: string, session: string, spool: SpoolWri
       else if ('command' in message) agent.carryOut(message.command);
     },
   );
+  const tell = (message: FromSupervisor): void => void peer.send(message);
   const acknowledge = (offset: unknown): void => {
     if (!Number.isSafeInteger(offset)) return;
     spool.ack(offset as number);
     agent.heedSpool();
   };
   return {
-    wake: () => void (isAgreed && peer.send({ at: spool.end })),
+    wake: () => void (isAgreed && tell({ at: spool.end })),
     get heardAt() {
       return heardAt;
     },

@@ -1,4 +1,4 @@
 // Code mode as a tool, stored programs as tools, and large answers kept by handle. May import: schema, store, config, code, observe.
-export { codeTools, type RunDeps } from './run-tool.ts';
+export { codeTools } from './run-tool.ts';
 export { scriptSource } from './script-source.ts';
-export { keepValue, type KeepDeps, type KeptAnswer } from './keep-large.ts';
+export { keepValue } from './keep-large.ts';
