@@ -52,7 +52,9 @@ export function engineImages(engine: 'docker' | 'podman', ask: EngineClient['ask
   const find = async (image?: string): Promise<string> => {
     if (image !== undefined) {
       if (await has(image)) return image;
-      throw fail('sandbox.unavailable', { reason: `there is no image ${image}; build it with: oubliette project image` });
+      throw fail('sandbox.unavailable', {
+        reason: `there is no image ${image}; build it with: oubliette project image`,
+      });
     }
     if (!(await has())) {
       building ??= buildBase().finally(() => (building = undefined));
