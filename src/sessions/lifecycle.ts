@@ -8,7 +8,9 @@ import { isNodeAlive } from './node-identity.ts';
 import { binding, makePlace, placeAt } from './place.ts';
 import type { Slot } from './pool.ts';
 import type { SessionPorts } from './ports.ts';
-import { Runner, tellParent, type Ending, type RunnerHooks } from './runner.ts';
+import { Runner, type RunnerHooks } from './runner.ts';
+import { failedWith, storeEnd, storeRevival, type Ending } from './session-end.ts';
+import { mintKey } from './session-key.ts';
 
 interface Live {
   stop: AbortController;
@@ -34,8 +36,6 @@ export interface Lifecycle {
   runner(sessionId: string): Runner | undefined;
   runners(): Iterable<Runner>;
   places(): string[];
-  /** Makes the key a session was promised; the older ones stop working. */
-  mintKey(row: Pick<SessionRow, 'id' | 'project_id' | 'key_grant'>, secret?: string): Promise<string | undefined>;
   /** Lets go of all sandboxes without ending them. */
   leave(): Promise<void>;
   onStatus(listener: (sessionId: string, status: SessionStatus) => void): () => void;
@@ -56,11 +56,7 @@ export function lifecycle(ports: SessionPorts): Lifecycle {
       if (entry.stop.signal.aborted) return;
       const failure = asFailure(error);
       ports.logger.warn({ err: error, session: row.id }, 'a session could not start');
-      finishQuietly(row.id, {
-        status: 'failed',
-        reason: failure.message,
-        error: { code: failure.code, message: failure.message },
-      });
+      finishQuietly(row.id, failedWith(failure.code, failure.message));
     });
     return entry;
   }
@@ -159,38 +155,12 @@ export function lifecycle(ports: SessionPorts): Lifecycle {
     // Before the end is stored: a session that is resumed at once has a new key by then.
     await ports.tokens.revokeOfSession(sessionId);
     try {
-      await storeEnd(sessionId, ending);
+      await storeEnd(ports, sessionId, ending);
     } finally {
       // Last, so that whoever waits at its sockets is told that the session is over, not that the server went away.
       await entry.box?.leave();
     }
     announce(sessionId, ending.status);
-  }
-
-  async function storeEnd(sessionId: string, ending: Ending): Promise<void> {
-    await ports.log.write((tx) => {
-      const row = ports.tables.getNow(sessionId);
-      if (!row || !isLive(row)) return;
-      ports.asks.closeAll(tx, sessionId);
-      for (const state of ['running', 'queued'] as const)
-        for (const message of ports.tables.messagesNow(sessionId, state))
-          ports.tables.setMessage(message.id, 'dropped');
-      if (ending.error && !ending.isTold) tx.append(sessionId, row.turn, { type: 'error', ...ending.error });
-      tx.append(sessionId, row.turn, {
-        type: 'status',
-        status: ending.status,
-        ...(ending.reason !== undefined && { reason: ending.reason }),
-      });
-      ports.tables.update(sessionId, {
-        status: ending.status,
-        box: null,
-        node: null,
-        wanted: null,
-        reserved_usd: 0,
-        error: ending.error ?? null,
-      });
-      tellParent(ports, tx, sessionId, ending.status);
-    });
   }
 
   async function stop(box: LiveBox, runner: Runner | undefined): Promise<void> {
@@ -205,100 +175,64 @@ export function lifecycle(ports: SessionPorts): Lifecycle {
     await runner?.drain();
   }
 
-  async function mintKey(
-    row: Pick<SessionRow, 'id' | 'project_id' | 'key_grant'>,
-    drawn?: string,
-  ): Promise<string | undefined> {
-    const grant = row.key_grant;
-    await ports.tokens.revokeOfSession(row.id);
-    if (!grant) return undefined;
-    const asker =
-      grant.asker.tokenId === undefined
-        ? grant.asker
-        : await ports.tokens.actorOf(grant.asker.tokenId, grant.asker.door);
-    const { secret } = await ports.tokens.mint(
-      // Projects that the asker made itself lie in its reach though its own list cannot name them.
-      { ...asker, ...(asker.projects && { projects: [...new Set([...asker.projects, ...grant.projects])] }) },
-      {
-        name: `key of ${row.id}`,
-        scope: grant.scope,
-        projects: grant.projects,
-        ...(grant.bundles && { bundles: grant.bundles }),
-        session: { id: row.id, projectId: row.project_id },
-      },
-      drawn,
-    );
-    return secret;
-  }
-
   /** The transcript goes on in a new sandbox; a turn that was under way is over, because doing it twice could do harm. */
   async function revive(sessionId: string, reason: string): Promise<void> {
-    const row = await ports.log.write((tx) => {
-      const now = ports.tables.getNow(sessionId);
-      if (!now || !isLive(now)) return undefined;
-      for (const message of ports.tables.messagesNow(sessionId, 'running')) {
-        ports.tables.setMessage(message.id, 'done');
-        tx.append(sessionId, now.turn, { type: 'error', code: 'sandbox.failed', message: reason });
-        tx.append(sessionId, now.turn, { type: 'completion', stop_reason: 'interrupted', text: '' });
-      }
-      tx.append(sessionId, now.turn, { type: 'status', status: 'starting', reason });
-      ports.tables.update(sessionId, { status: 'starting', box: null });
-      return ports.tables.getNow(sessionId);
-    });
+    const row = await storeRevival(ports, sessionId, reason);
     if (!row) return;
     announce(sessionId, 'starting');
     const mustResume = (row.agent_state as AgentState | null)?.agentSession !== undefined;
-    begin(row, async (entry) => open(entry, row, await mintKey(row), undefined, mustResume));
+    begin(row, async (entry) => open(entry, row, await mintKey(ports, row), undefined, mustResume));
+  }
+
+  async function takeOver(row: SessionRow): Promise<void> {
+    await ports.asks.adopt(row.id);
+    const state = row.agent_state as AgentState | null;
+    const driver = ports.drivers.find((each) => each.name === row.box?.driver);
+    const found = driver && row.box ? await driver.get(row.box.id).catch(() => undefined) : undefined;
+    if (!driver || !row.box || !row.place || !state || state.phase === 'starting') {
+      // No message has reached an agent yet, and a key that was on its way is not known any more.
+      if (driver && row.box) await driver.remove(row.box.id);
+      begin(row, async (entry) => open(entry, row, await mintKey(ports, row)));
+      return;
+    }
+    const { box, place } = { box: row.box, place: placeAt(ports.runFolder, row.place) };
+    const isRunning = found?.status === 'running';
+    const entry = begin(row, async (mine) => {
+      const project = await ports.projects.load(row.project_id);
+      if (!project) throw fail('project.not_found', { ref: row.project_id });
+      const agent = ports.agent(row.agent);
+      mine.place = place.name;
+      mine.box = await reattachBox(ports, {
+        id: box.id,
+        driver,
+        project,
+        workspaceId: row.workspace_id,
+        place,
+        binding: binding(place, row.project_id, row.id),
+        labels: {},
+        from: row.spool_offset,
+      });
+      const reason = 'the sandbox was lost while the server was away';
+      run(mine, row, new Conversation(mine.box, agent.driver, state, row.spool_offset), {
+        onOver: (ending) => {
+          // A sandbox that dies before its supervisor is heard of was lost while we were away.
+          if (isRunning && (mine.box?.link.heardAt ?? 0) > 0) return finishQuietly(row.id, ending);
+          abandon(row.id, mine)
+            .then(() => revive(row.id, reason))
+            .catch((error: unknown) =>
+              ports.logger.error({ err: error, session: row.id }, 'a session could not be revived'),
+            );
+        },
+      });
+    });
+    await entry.started;
   }
 
   return {
-    mintKey,
     launch(row, apiKey, slot) {
       begin(row, (entry) => open(entry, row, apiKey, slot));
     },
-    async takeOver(row) {
-      await ports.asks.adopt(row.id);
-      const state = row.agent_state as AgentState | null;
-      const driver = ports.drivers.find((each) => each.name === row.box?.driver);
-      const found = driver && row.box ? await driver.get(row.box.id).catch(() => undefined) : undefined;
-      if (!driver || !row.box || !row.place || !state || state.phase === 'starting') {
-        // No message has reached an agent yet, and a key that was on its way is not known any more.
-        if (driver && row.box) await driver.remove(row.box.id);
-        begin(row, async (entry) => open(entry, row, await mintKey(row)));
-        return;
-      }
-      const { box, place } = { box: row.box, place: placeAt(ports.runFolder, row.place) };
-      const isRunning = found?.status === 'running';
-      const entry = begin(row, async (mine) => {
-        const project = await ports.projects.load(row.project_id);
-        if (!project) throw fail('project.not_found', { ref: row.project_id });
-        const agent = ports.agent(row.agent);
-        mine.place = place.name;
-        mine.box = await reattachBox(ports, {
-          id: box.id,
-          driver,
-          project,
-          workspaceId: row.workspace_id,
-          place,
-          binding: binding(place, row.project_id, row.id),
-          labels: {},
-          from: row.spool_offset,
-        });
-        const reason = 'the sandbox was lost while the server was away';
-        run(mine, row, new Conversation(mine.box, agent.driver, state, row.spool_offset), {
-          onOver: (ending) => {
-            // A sandbox that dies before its supervisor is heard of was lost while we were away.
-            if (isRunning && (mine.box?.link.heardAt ?? 0) > 0) return finishQuietly(row.id, ending);
-            abandon(row.id, mine)
-              .then(() => revive(row.id, reason))
-              .catch((error: unknown) =>
-                ports.logger.error({ err: error, session: row.id }, 'a session could not be revived'),
-              );
-          },
-        });
-      });
-      await entry.started;
-    },
+    takeOver,
     finish,
     finishQuietly,
     has: (sessionId) => live.has(sessionId),

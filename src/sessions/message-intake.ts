@@ -13,6 +13,7 @@ import type { Lifecycle } from './lifecycle.ts';
 import { placeAt } from './place.ts';
 import type { Pool, Slot, SlotWish } from './pool.ts';
 import type { SessionPorts } from './ports.ts';
+import { mintKey } from './session-key.ts';
 
 const declaredWithinMs = 500;
 const refillWithinMs = 1000;
@@ -82,7 +83,8 @@ export function messageIntake(
     };
     const slot = warm.claim(wish);
     try {
-      const apiKey = await life.mintKey(
+      const apiKey = await mintKey(
+        ports,
         { id, project_id: target.project.id, key_grant: extras.grant ?? null },
         slot?.apiKey,
       );
@@ -142,7 +144,7 @@ export function messageIntake(
     if (extras.caller) await tellDeclared(answer.session_id, target.session!.owner);
     if (resumed) {
       const row = (await ports.tables.get(answer.session_id))!;
-      life.launch(row, await life.mintKey(row));
+      life.launch(row, await mintKey(ports, row));
     } else life.runner(answer.session_id)?.pump();
     return answer;
   }

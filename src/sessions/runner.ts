@@ -1,24 +1,17 @@
 import type { AgentEvent, Attachment } from '../agents/index.ts';
 import type { LogTransaction } from '../log/index.ts';
-import { asFailure, fail, newId, type EventBody, type SessionStatus } from '../schema/index.ts';
+import { asFailure, newId, type EventBody, type SessionStatus } from '../schema/index.ts';
 import type { MessageRow, SessionRow } from '../store/index.ts';
 import { placeAttachments } from './attachments.ts';
 import { clip } from './clip.ts';
 import type { Change, Conversation } from './conversation.ts';
 import type { SessionPorts } from './ports.ts';
+import { failedWith, tellParent, type Ending } from './session-end.ts';
 
 const permissionTimeoutMs = 10 * 60_000;
 const cancelGraceMs = 10_000;
 const maxEvents = 2_000_000;
 const forgotten = 'the agent could not load its transcript';
-
-export interface Ending {
-  status: 'ended' | 'failed' | 'timed_out';
-  reason?: string;
-  error?: { code: string; message: string };
-  /** True when the error's event is stored already. */
-  isTold?: boolean;
-}
 
 export interface RunnerHooks {
   /** The agent or its sandbox is over; the room ends the session. */
@@ -68,9 +61,7 @@ export class Runner {
     this.#reading = this.#read();
     void box.over.then((reason) => {
       box.link.ended();
-      void this.#reading?.then(() =>
-        this.#over({ status: 'failed', reason, error: { code: 'sandbox.failed', message: reason } }),
-      );
+      void this.#reading?.then(() => this.#over(failedWith('sandbox.failed', reason)));
     });
     this.#recallPermissions().catch((error: unknown) =>
       this.#ports.logger.error(
@@ -99,7 +90,7 @@ export class Runner {
       await this.#apply(this.conversation.cancel());
       this.#cancelTimer ??= setTimeout(() => {
         const message = `the agent did not stop within ${cancelGraceMs / 1000} s of being asked to`;
-        this.#over({ status: 'failed', reason: message, error: { code: 'agent.failed', message } });
+        this.#over(failedWith('agent.failed', message));
       }, cancelGraceMs).unref();
     });
   }
@@ -134,11 +125,7 @@ export class Runner {
         { err: error, session: this.sessionId },
         'a session could not store what its agent said',
       );
-      this.#over({
-        status: 'failed',
-        reason: 'its events could not be stored',
-        error: { code: 'limit.storage', message: 'its events could not be stored' },
-      });
+      this.#over(failedWith('limit.storage', 'its events could not be stored'));
     }
   }
 
@@ -180,26 +167,10 @@ export class Runner {
       this.#cancelTimer = undefined;
       this.#message = undefined;
     }
-    if (isForgetful && this.#hooks.mustResume)
-      this.#over({
-        status: 'failed',
-        reason: forgotten,
-        error: { code: 'agent.failed', message: forgotten },
-        isTold: true,
-      });
-    else if (change.state.phase === 'ended') {
-      const error = change.events.findLast((event) => event.type === 'error');
-      const message = error?.message ?? 'the agent ended';
-      this.#over({
-        status: 'failed',
-        reason: message,
-        error: { code: error?.code ?? 'agent.failed', message },
-        isTold: error !== undefined,
-      });
-    } else if (newest > maxEvents) {
-      const message = `the session has more than ${maxEvents} events`;
-      this.#over({ status: 'failed', reason: message, error: { code: 'limit.storage', message } });
-    } else if (change.state.phase === 'ready') await this.#next();
+    const ending =
+      isForgetful && this.#hooks.mustResume ? failedWith('agent.failed', forgotten, true) : endBy(change, newest);
+    if (ending) this.#over(ending);
+    else if (change.state.phase === 'ready') await this.#next();
   }
 
   #worthTelling({ events, state }: Change): AgentEvent[] {
@@ -344,13 +315,11 @@ export class Runner {
   }
 }
 
-/** Appends a `child` event to the parent's log in the same transaction. */
-export function tellParent(ports: SessionPorts, tx: LogTransaction, sessionId: string, status: SessionStatus): void {
-  const parentId = ports.tables.getNow(sessionId)?.parent_id;
-  const parent = parentId ? ports.tables.getNow(parentId) : undefined;
-  if (parent) tx.append(parent.id, parent.turn, { type: 'child', child_session_id: sessionId, status });
-}
-
-export function stateFailure(row: SessionRow, action: string): ReturnType<typeof fail> {
-  return fail('session.state', { ref: row.id, status: row.status, action });
+/** Why a session cannot go on after a change; undefined when it can. */
+function endBy({ state, events }: Change, newest: number): Ending | undefined {
+  if (state.phase === 'ended') {
+    const error = events.findLast((event) => event.type === 'error');
+    return failedWith(error?.code ?? 'agent.failed', error?.message ?? 'the agent ended', error !== undefined);
+  }
+  return newest > maxEvents ? failedWith('limit.storage', `the session has more than ${maxEvents} events`) : undefined;
 }

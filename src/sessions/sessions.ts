@@ -2,6 +2,7 @@ import {
   fail,
   type Actor,
   type CallerDeclaration,
+  type Failure,
   type ProviderConfig,
   type SessionEvent,
   type SessionStatus,
@@ -18,7 +19,6 @@ import { removePlace } from './place.ts';
 import { pool } from './pool.ts';
 import type { SessionPorts } from './ports.ts';
 import { isAdmin, isOwned, isVisible, owned, visible } from './reach.ts';
-import { stateFailure } from './runner.ts';
 import { utilityBoxes, type UtilityBoxes } from './utility-boxes.ts';
 
 const maxAnswerBytes = 3 * 1024 * 1024;
@@ -251,4 +251,8 @@ export function sessions(ports: SessionPorts): Sessions {
     start: () => care.start(),
     stop: () => care.stop(() => Promise.all([warm.close(), utility.close()])),
   };
+}
+
+function stateFailure(row: SessionRow, action: string): Failure {
+  return fail('session.state', { ref: row.id, status: row.status, action });
 }
