@@ -76,6 +76,11 @@ export function lint(node) {
   checkStep(node, 'lint', 'oxlint/bin/oxlint', ['--deny-warnings']);
 }
 
+/** Exports that nobody imports, files and packages that nobody needs. */
+export function deadCode(node) {
+  checkStep(node, 'dead code', 'knip/bin/knip.js', ['--no-progress']);
+}
+
 export function formatting(node) {
   checkStep(node, 'format', 'prettier/bin/prettier.cjs', ['--check', '--log-level', 'warn', '.']);
 }
