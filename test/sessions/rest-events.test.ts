@@ -1,0 +1,159 @@
+import assert from 'node:assert/strict';
+import { before, describe, test } from 'node:test';
+import { openRestPlace } from './rest-place.ts';
+import { openStream } from './sse.ts';
+
+const { server, project, writer, reader, outsider, call, value } = await openRestPlace();
+const eventsUrl = (id: string, query = ''): string => `${server.url}/sessions/${id}/events${query}`;
+
+describe('the event stream', () => {
+  let session: any;
+  before(async () => {
+    session = await value('session_message', { project_id: project.id, message: '1 + 1' });
+  });
+
+  test('greets, replays, follows and numbers only stored events', async () => {
+    const stream = await openStream(eventsUrl(session.session_id), reader);
+    const hello = await stream.until((frame) => frame.event === 'hello');
+    assert.deepEqual(Object.keys(hello.data), ['session_id', 'oldest', 'newest', 'ping_ms']);
+    await stream.until((frame) => frame.event === 'status' && frame.data.status === 'idle');
+    const stored = stream.frames.filter((frame) => frame.id !== undefined);
+    assert.deepEqual(
+      stored.map((frame) => frame.id),
+      stored.map((_, index) => index),
+    );
+    for (const frame of stored) {
+      assert.equal(frame.data.index, frame.id);
+      assert.equal(frame.data.type, frame.event);
+      assert.ok(Number.isInteger(frame.data.turn));
+    }
+    assert.equal(stored.find((frame) => frame.event === 'completion')!.data.text, '2');
+    stream.close();
+  });
+
+  test('resumes by Last-Event-ID and by ?after=, and resets a cursor outside the log', async () => {
+    for (const open of [
+      () => openStream(eventsUrl(session.session_id), reader, { 'last-event-id': '2' }),
+      () => openStream(eventsUrl(session.session_id, '?after=2'), reader),
+      // What an EventSource that was opened with ?after= sends when it reconnects.
+      () => openStream(eventsUrl(session.session_id, '?after=0'), reader, { 'last-event-id': '2' }),
+    ]) {
+      const stream = await open();
+      await stream.until((frame) => frame.data.status === 'idle');
+      assert.equal(stream.frames.find((frame) => frame.id !== undefined)!.id, 3);
+      stream.close();
+    }
+    for (const after of ['9999', '99999999999999999999']) {
+      const lost = await openStream(eventsUrl(session.session_id, `?after=${after}`), reader);
+      await lost.until((frame) => frame.data.status === 'idle');
+      assert.deepEqual(
+        lost.frames.slice(0, 3).map((frame) => frame.event),
+        ['hello', 'reset', 'status'],
+      );
+      assert.equal(lost.frames[2]!.id, 0);
+      lost.close();
+    }
+    assert.equal(
+      (await fetch(eventsUrl(session.session_id, '?after=abc'), { headers: { authorization: `Bearer ${reader}` } }))
+        .status,
+      400,
+    );
+  });
+
+  test('is read as JSON when that is asked for', async () => {
+    const response = await fetch(eventsUrl(session.session_id, '?after=1'), {
+      headers: { authorization: `Bearer ${reader}`, accept: 'application/json' },
+    });
+    const body: any = await response.json();
+    assert.deepEqual([body.session_id, body.events[0].index, body.has_more], [session.session_id, 2, false]);
+    const { value: many } = await server.call('session_events', {
+      session_id: session.session_id,
+      max_events: 100_000,
+    });
+    assert.equal(many.events.length, body.last_index + 1);
+  });
+
+  test('is closed to strangers, and closes when its token is revoked or expires', async () => {
+    assert.equal(
+      (await fetch(eventsUrl(session.session_id), { headers: { authorization: `Bearer ${outsider}` } })).status,
+      404,
+    );
+    assert.equal((await fetch(eventsUrl('ses_none'), { headers: { authorization: `Bearer ${reader}` } })).status, 404);
+    const made = (await server.call('token_create', { name: 'gone', scope: 'read' })).value;
+    const stream = await openStream(eventsUrl(session.session_id), made.token);
+    await stream.until((frame) => frame.event === 'hello');
+    await server.call('token_revoke', { token_id: made.id });
+    await stream.closed;
+    const brief = (await server.call('token_create', { name: 'brief', scope: 'read', ttl_seconds: 1 })).value;
+    const short = await openStream(eventsUrl(session.session_id), brief.token);
+    assert.equal(short.status, 200);
+    await short.closed;
+  });
+
+  test('carries a caller tool request, announces it again on resume, and takes one answer', async () => {
+    const caller = {
+      caller_id: 'ant',
+      caller_tools: [
+        {
+          name: 'send_response',
+          description: 'Send',
+          inputSchema: { type: 'object', properties: { message: { type: 'string' } } },
+        },
+      ],
+    };
+    const sent = await value('session_message', {
+      session_id: session.session_id,
+      message: 'ant_send_response(message="hi")',
+      context: caller,
+    });
+    const stream = await openStream(eventsUrl(session.session_id, `?after=${sent.last_event_index}`), writer);
+    const request = await stream.until((frame) => frame.event === 'caller_tool_request');
+    assert.deepEqual([request.data.tool, request.data.arguments], ['send_response', { message: 'hi' }]);
+    const again = await openStream(eventsUrl(session.session_id, `?after=${request.id}`), writer);
+    const pending = await again.until((frame) => frame.event === 'ask_pending');
+    assert.equal(pending.id, undefined);
+    assert.equal(pending.data.request_id, request.data.request_id);
+    const { request_id } = request.data;
+    assert.equal(
+      (await call('caller_tool_response', { session_id: session.session_id, request_id, result: 1 }, outsider)).status,
+      404,
+    );
+    assert.deepEqual(
+      await value('caller_tool_response', {
+        session_id: session.session_id,
+        request_id,
+        result: { status: 'sent' },
+        error: null,
+      }),
+      { request_id, accepted: true },
+    );
+    assert.equal(
+      (await call('caller_tool_response', { session_id: session.session_id, request_id, result: 1 })).body.error.code,
+      'ask.closed',
+    );
+    const done = await stream.until((frame) => frame.event === 'completion' && frame.data.turn === sent.turn);
+    assert.deepEqual(JSON.parse(done.data.text), { status: 'sent' });
+    stream.close();
+    again.close();
+  });
+
+  test('ends the session and says so', async () => {
+    const stream = await openStream(eventsUrl(session.session_id), reader);
+    assert.deepEqual(await value('session_end', { session_id: session.session_id }), {
+      id: session.session_id,
+      status: 'ended',
+    });
+    await stream.until((frame) => frame.data.status === 'ended');
+    assert.deepEqual(
+      stream.frames.filter((frame) => frame.event === 'error'),
+      [],
+      'an end that was asked for is no failure',
+    );
+    const shown = await value('session_get', { session_id: session.session_id }, reader);
+    assert.equal(shown.status, 'ended');
+    assert.ok(!('relay_socket' in shown));
+    stream.close();
+    assert.deepEqual(await value('session_cleanup', { project_id: project.id, max_age_hours: 0 }), { deleted: 1 });
+    assert.deepEqual(await value('project_delete', { project_id: project.id }), { id: project.id, deleted: true });
+  });
+});
