@@ -1,9 +1,8 @@
 import { isAbsolute } from 'node:path';
 import { demandUnconfined, fail, offerTool, type OfferedFunction } from '../schema/index.ts';
+import { buildTimeoutMs } from './defaults.ts';
 import { imageContext } from './image-context.ts';
 import type { Sandboxes } from './sandboxes.ts';
-
-const buildTimeoutMs = 30 * 60_000;
 
 /**
  * The tool `image_build`: a project's own image from a folder with a Dockerfile. A Dockerfile runs commands on this

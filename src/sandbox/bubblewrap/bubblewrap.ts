@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { fail } from '../../schema/index.ts';
 import { baseFolder, planBase, type BasePlan } from '../base/index.ts';
 import { sweepBases } from '../base/base-folder.ts';
+import { defaultDiskMb } from '../defaults.ts';
 import { diskGuard } from '../disk-guard.ts';
 import type { Probe, Sandbox, SandboxDriver, SandboxSpec } from '../driver.ts';
 import { execChannels } from '../exec-channel.ts';
@@ -25,7 +26,6 @@ import { probeBubblewrap, type Abilities } from './probe.ts';
 import { launch } from './launch.ts';
 
 const maxLogBytes = 4 * 1024 * 1024;
-const defaultDiskMb = 10 * 1024;
 
 export interface BubblewrapOptions {
   /** Folder for what is kept of sandboxes and for the base file system; private to us. */

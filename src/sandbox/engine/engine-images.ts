@@ -1,10 +1,9 @@
 import { Readable } from 'node:stream';
 import { fail, isObject } from '../../schema/index.ts';
 import { packBase, planBase, type BasePlan } from '../base/index.ts';
+import { buildTimeoutMs } from '../defaults.ts';
 import type { SandboxDriver } from '../driver.ts';
 import type { EngineClient } from './engine-client.ts';
-
-const buildTimeoutMs = 30 * 60_000;
 
 /** Name of the base image; `FROM oubliette-base` in a Dockerfile means the newest. */
 const baseName = (id: string): string => `oubliette-base:${id}`;

@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { asFailure, fail } from '../../schema/index.ts';
+import { defaultDiskMb } from '../defaults.ts';
 import { diskGuard } from '../disk-guard.ts';
 import type { Probe, Sandbox, SandboxDriver, SandboxSpec } from '../driver.ts';
 import { execChannels } from '../exec-channel.ts';
@@ -13,8 +14,6 @@ import { engineImages } from './engine-images.ts';
 import { demultiplex } from './log-frames.ts';
 import { probeEngine, type EngineFacts } from './probe.ts';
 import { podmanProfile } from './seccomp-profile.ts';
-
-const defaultDiskMb = 10 * 1024;
 
 export interface EngineOptions {
   name: 'docker' | 'podman';
