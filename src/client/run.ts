@@ -52,6 +52,7 @@ export async function runClient({ socket, apiKey, version, warn }: ClientOptions
     onNotification(method, params) {
       if (method === sessionOver) return link.end('the session is over');
       if (method !== callerToolsConfig) return;
+      // Only our own server is at the other end.
       const config = params as unknown as CallerToolsConfig;
       lent = callerTools(config);
       link.graceMs = config.reconnect_grace_ms ?? link.graceMs;

@@ -57,7 +57,7 @@ export function expandSnippets(code: string, snippets: Snippets): Expanded {
       at = next;
       continue;
     }
-    const [, indent, name, rest] = call as unknown as [string, string, string, string];
+    const [, indent = '', name = '', rest = ''] = call;
     const definition = Object.hasOwn(snippets, name) ? snippets[name] : undefined;
     if (!definition) throw new SnippetError(unknownSnippet(name, snippets), line);
     const given = parseInline(rest, name, line);

@@ -1,7 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { constants } from 'node:fs';
 import { lstat, mkdir, open, readdir, rename, rmdir, unlink, type FileHandle } from 'node:fs/promises';
-import type { Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { pack, type Pack } from 'tar-stream';
 import { fail } from '../schema/index.ts';
@@ -130,7 +129,7 @@ async function addFile(
     budget.left -= size;
     if (budget.left < 0) throw fail('response.too_large', { tool: 'The archive', limit: 'too many' });
     // Whoever reads the archive may leave at any moment: the sink then fails, and nobody else listens to it.
-    await pipeline(exactly(handle, size), tar.entry({ ...entry, size }) as unknown as Writable);
+    await pipeline(exactly(handle, size), tar.entry({ ...entry, size }));
   } finally {
     await handle.close();
   }

@@ -77,6 +77,7 @@ async function openChannel(mcp: string): Promise<Channel> {
       },
       onMessage: (message, socket) => {
         const request = waiting.get(message['id'] as string);
+        // Only our own supervisor is at the other end.
         if (request?.socket === socket) request.settle(message as unknown as FromExec);
       },
       onClose(socket) {

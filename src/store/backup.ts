@@ -3,7 +3,6 @@ import { createReadStream, createWriteStream } from 'node:fs';
 import { chmod, lstat, mkdir, mkdtemp, open, readdir, readlink, rename, rm, stat, symlink } from 'node:fs/promises';
 import { basename, dirname, join, posix } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import type { Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip, createGzip } from 'node:zlib';
 import { extract, pack, type Header, type Pack } from 'tar-stream';
@@ -95,10 +94,7 @@ async function addFile(archive: Pack, source: string, header: Pick<Header, 'name
     const { size } = await handle.stat();
     if (size === 0) archive.entry(header, '');
     else
-      await pipeline(
-        handle.createReadStream({ end: size - 1, autoClose: false }),
-        archive.entry({ ...header, size }) as unknown as Writable,
-      );
+      await pipeline(handle.createReadStream({ end: size - 1, autoClose: false }), archive.entry({ ...header, size }));
   } finally {
     await handle.close();
   }
@@ -139,9 +135,7 @@ async function unpack(file: string, target: string): Promise<number> {
   const entries = extract();
   const unzip = createGunzip();
   const source = createReadStream(file);
-  const fed = pipeline(source, unzip, entries as unknown as Writable).catch((error: unknown) =>
-    entries.destroy(error as Error),
-  );
+  const fed = pipeline(source, unzip, entries).catch((error: unknown) => entries.destroy(error as Error));
   let files = 0;
   let isFirst = true;
   try {

@@ -137,6 +137,7 @@ export async function openSessions(db: Database): Promise<SessionTables> {
     if (!raw) return undefined;
     const row = { ...raw };
     for (const column of jsonColumns) row[column] = raw[column] === null ? null : JSON.parse(raw[column] as string);
+    // Its columns are the fields of a row.
     return row as unknown as SessionRow;
   };
   const sqlValue = (key: string, value: unknown): SqlValue =>

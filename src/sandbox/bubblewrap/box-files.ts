@@ -1,6 +1,5 @@
 import { readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { isObject } from '../../schema/index.ts';
 import type { SandboxLevel } from '../driver.ts';
 
 /** What is kept of a running sandbox, so that a later server finds it again. */
@@ -34,8 +33,8 @@ export async function writeBox(home: string, box: BoxFile): Promise<void> {
 export async function readBox(home: string, id: string): Promise<BoxFile | undefined> {
   if (!/^[\w.-]+$/.test(id)) return undefined;
   try {
-    const value: unknown = JSON.parse(await readFile(join(boxFolder(home, id), 'box.json'), 'utf8'));
-    return isObject(value) && value['id'] === id ? (value as unknown as BoxFile) : undefined;
+    const box = JSON.parse(await readFile(join(boxFolder(home, id), 'box.json'), 'utf8')) as BoxFile | null;
+    return box?.id === id ? box : undefined;
   } catch {
     return undefined;
   }

@@ -1,4 +1,3 @@
-import type { LookupAddress } from 'node:dns';
 import type { LookupFunction } from 'node:net';
 import { Agent, buildConnector } from 'undici';
 import type { Resolve } from './dialler.ts';
@@ -37,7 +36,7 @@ function checkedLookup(rules: HostRules, port: number, resolve: Resolve): Lookup
       const allowed = addresses.filter((each) => rules.mayDial(each.address, host, port));
       const [first] = allowed;
       if (!first) return callback(forbiddenAddress(host, port, addresses), '', 0);
-      if (wanted.all) (callback as unknown as (error: null, all: LookupAddress[]) => void)(null, allowed);
+      if (wanted.all) callback(null, allowed);
       else callback(null, first.address, first.family);
     });
 }

@@ -92,6 +92,7 @@ function unpacked(
         reason: `The answer is compressed as ${layer.slice(0, 40)}, which is not supported.`,
       });
     stream.on('error', onError);
+    // Node's types do not tell that its unpackers are streams to read from.
     stream = stream.pipe(open()) as unknown as Readable;
   }
   return stream;

@@ -30,7 +30,7 @@ export function webFetch(
         body: hop.body as string,
         redirect: 'manual',
         dispatcher: await agent(),
-      }).catch(unwrap)) as unknown as Response;
+      }).catch(unwrap)) as Response;
       const location = redirectTarget(answer.status, answer.headers.get('location') ?? undefined, url);
       if (!location || init.redirect === 'manual') return answer;
       await answer.body?.cancel();
