@@ -1,11 +1,11 @@
-import { mkdir, readdir, rename, rm, stat, chown } from 'node:fs/promises';
-import { join } from 'node:path';
-import { sandboxUser, type DriverName, type Probe, type SandboxDriver, type Sandboxes } from '../sandbox/index.ts';
+import { rename, rm, stat } from 'node:fs/promises';
+import type { DriverName, Probe, SandboxDriver, Sandboxes } from '../sandbox/index.ts';
 import { fail, newId, reachesProject, type Actor, type Settings } from '../schema/index.ts';
-import type { Database, ProjectRow, ProjectTables, ProjectWish, SessionTables, WorkspaceRow } from '../store/index.ts';
-import { cloneInto, type CloneFetch } from './clone.ts';
-import { diffSince, takeSnapshot, type WorkspaceDiff } from './workspace-diff.ts';
+import type { Database, ProjectRow, ProjectTables, ProjectWish, SessionTables } from '../store/index.ts';
 import { admitWish, defaultBundles, levelOf, limitsOf } from './admit-project.ts';
+import type { CloneFetch } from './clone.ts';
+import { projectFolders } from './project-folders.ts';
+import { newWorkspace, workspaces, type Workspaces } from './workspaces.ts';
 
 /** The driver that a project's sandboxes get here and now, and how closed they are. */
 export interface SandboxChoice {
@@ -29,7 +29,7 @@ export interface Project {
   status: ProjectRow['status'];
 }
 
-export interface Projects {
+export interface Projects extends Workspaces {
   create(actor: Actor, name: string, wish: ProjectWish): Promise<Project>;
   /** In the actor's reach, or project.not_found. */
   get(actor: Actor, id: string): Promise<Project>;
@@ -38,28 +38,6 @@ export interface Projects {
   load(id: string): Promise<Project | undefined>;
   /** All or nothing; project.busy while sessions are live. */
   delete(actor: Actor, id: string): Promise<void>;
-  workspace(actor: Actor, id: string): Promise<WorkspaceRow>;
-  workspaces(actor: Actor, projectId: string): Promise<WorkspaceRow[]>;
-  /** An external id that is known answers the workspace it names. */
-  createWorkspace(
-    actor: Actor,
-    projectId: string,
-    more: { external_id?: string; source?: string },
-  ): Promise<WorkspaceRow>;
-  findWorkspace(projectId: string, externalId: string, source?: string): Promise<WorkspaceRow | undefined>;
-  deleteWorkspace(actor: Actor, id: string): Promise<void>;
-  /** The host folder of a workspace. */
-  folderOf(workspace: { id: string; project_id: string }): string;
-  /** Remembers what a workspace looks like before an agent begins in it. */
-  snapshot(workspace: { id: string; project_id: string }): Promise<void>;
-  /** What changed since then. */
-  diff(actor: Actor, workspaceId: string): Promise<WorkspaceDiff>;
-  /** Puts a git repository into a new folder of a workspace, as far as the project's egress allows. */
-  clone(
-    actor: Actor,
-    workspaceId: string,
-    wish: { url: string; ref?: string; path: string },
-  ): Promise<{ commit: string }>;
   sandboxFor(project: Project): Promise<SandboxChoice>;
   /** Runs before a project's rows go: stops what still runs for it. */
   onDelete(listener: (projectId: string) => Promise<void>): void;
@@ -93,11 +71,7 @@ export function projects({
   fetch,
 }: ProjectsOptions): Projects {
   const beforeDelete: ((projectId: string) => Promise<void>)[] = [];
-  const folderOf = (workspace: { id: string; project_id: string }): string =>
-    join(folder, workspace.project_id, 'workspaces', workspace.id);
-  const snapshotOf = (row: { id: string; project_id: string }): string =>
-    join(folder, row.project_id, 'snapshots', row.id);
-  const trashOf = (id: string): string => join(folder, `.deleted-${id}`);
+  const folders = projectFolders(folder);
   const filled = (row: ProjectRow): Project => {
     const now = settings();
     const model = row.wish.model ?? now.agents.known[row.wish.agent ?? now.agents.default]?.model;
@@ -120,25 +94,10 @@ export function projects({
     return row;
   }
 
-  async function workspace(actor: Actor, id: string): Promise<WorkspaceRow> {
-    const row = await tables.workspace(id);
-    const project = row && (await tables.get(row.project_id));
-    if (!row || !project || project.status === 'deleting' || !isInReach(actor, project))
-      throw fail('workspace.not_found', { ref: id });
-    return row;
-  }
-
-  async function makeFolder(row: WorkspaceRow): Promise<void> {
-    await mkdir(folderOf(row), { recursive: true, mode: 0o700 });
-    // Whoever works in it later must be able to change what is put in before.
-    const { uid, gid } = sandboxUser();
-    if (process.getuid?.() === 0) await chown(folderOf(row), uid, gid);
-  }
-
   /** The folder goes first (by a rename), so that a crash leaves either a whole project or one marked for removal. */
   async function finishDelete(id: string): Promise<void> {
     for (const listener of beforeDelete) await listener(id);
-    await rename(join(folder, id), trashOf(id)).catch((error: NodeJS.ErrnoException) => {
+    await rename(folders.ofProject(id), folders.trash(id)).catch((error: NodeJS.ErrnoException) => {
       if (error.code !== 'ENOENT') throw error;
     });
     await db.write(() => {
@@ -148,11 +107,11 @@ export function projects({
       }
       tables.remove(id);
     });
-    await rm(trashOf(id), { recursive: true, force: true });
+    await rm(folders.trash(id), { recursive: true, force: true });
   }
 
   return {
-    folderOf,
+    ...workspaces({ db, tables, sessions, folders, isInReach, find, egressOf: (row) => filled(row).egress, fetch }),
     async create(actor, name, wish) {
       const problem = nameProblem(name);
       if (problem)
@@ -169,15 +128,7 @@ export function projects({
       });
       const id = newId('proj');
       const now = new Date().toISOString();
-      const space: WorkspaceRow = {
-        id: newId('wsp'),
-        project_id: id,
-        is_default: true,
-        external_id: null,
-        source: null,
-        created_at: now,
-        last_session_at: null,
-      };
+      const space = newWorkspace(id, { is_default: true, created_at: now });
       const row: ProjectRow = {
         id,
         name,
@@ -187,7 +138,7 @@ export function projects({
         wish: stored,
         created_at: now,
       };
-      await makeFolder(space);
+      await folders.make(space);
       try {
         await db.write(() => {
           if (tables.byNameNow(name)) throw fail('project.exists', { name });
@@ -195,7 +146,7 @@ export function projects({
           tables.insertWorkspace(space);
         });
       } catch (error) {
-        await rm(join(folder, id), { recursive: true, force: true });
+        await rm(folders.ofProject(id), { recursive: true, force: true });
         throw error;
       }
       return filled(row);
@@ -218,70 +169,13 @@ export function projects({
       try {
         await finishDelete(id);
       } catch (error) {
-        const isWhole = await stat(join(folder, id)).then(
+        const isWhole = await stat(folders.ofProject(id)).then(
           () => true,
           () => false,
         );
         if (isWhole) await db.write(() => tables.setStatus(id, 'active'));
         throw error;
       }
-    },
-    workspace,
-    async workspaces(actor, projectId) {
-      await find(actor, projectId);
-      return tables.workspaces(projectId);
-    },
-    async createWorkspace(actor, projectId, more) {
-      await find(actor, projectId);
-      const row: WorkspaceRow = {
-        id: newId('wsp'),
-        project_id: projectId,
-        is_default: false,
-        external_id: more.external_id ?? null,
-        source: more.source ?? null,
-        created_at: new Date().toISOString(),
-        last_session_at: null,
-      };
-      await makeFolder(row);
-      const known = await db.write(() => {
-        const same =
-          row.external_id === null ? undefined : tables.byExternalNow(projectId, row.source, row.external_id);
-        if (!same) tables.insertWorkspace(row);
-        return same;
-      });
-      if (!known) return row;
-      await rm(folderOf(row), { recursive: true, force: true });
-      return known;
-    },
-    async findWorkspace(projectId, externalId, source) {
-      return (await tables.workspaces(projectId)).find(
-        (row) => row.external_id === externalId && (source === undefined || row.source === source),
-      );
-    },
-    async deleteWorkspace(actor, id) {
-      const row = await workspace(actor, id);
-      if (row.is_default) throw fail('workspace.default', { ref: id });
-      await db.write(() => {
-        if (sessions.listNow({ workspace_id: id, isLive: true }).length > 0) throw fail('workspace.busy', { ref: id });
-        tables.removeWorkspace(id);
-      });
-      const trash = trashOf(id);
-      await rename(folderOf(row), trash).catch(() => {});
-      await rm(snapshotOf(row), { recursive: true, force: true });
-      await rm(trash, { recursive: true, force: true });
-    },
-    async snapshot(row) {
-      if (sessions.listNow({ workspace_id: row.id, isLive: true }).length <= 1)
-        await takeSnapshot(folderOf(row), snapshotOf(row));
-    },
-    async diff(actor, id) {
-      const row = await workspace(actor, id);
-      return diffSince(folderOf(row), snapshotOf(row));
-    },
-    async clone(actor, id, wish) {
-      const row = await workspace(actor, id);
-      const { egress } = filled((await tables.get(row.project_id))!);
-      return cloneInto(folderOf(row), wish, (url, init) => fetch(url, init, egress));
     },
     sandboxFor(project) {
       const now = settings();
@@ -295,17 +189,9 @@ export function projects({
     onDelete: (listener) => void beforeDelete.push(listener),
     async tidy() {
       for (const row of await tables.list()) if (row.status === 'deleting') await finishDelete(row.id);
-      for (const name of await readdir(folder))
-        if (name.startsWith('.deleted-')) await rm(join(folder, name), { recursive: true, force: true });
+      await folders.emptyTrash();
     },
   };
-}
-
-/** Files that a server running as root makes for a sandbox belong to whoever owns the workspace. */
-export async function giveToOwnerOf(folder: string, path: string): Promise<void> {
-  if (process.getuid?.() !== 0) return;
-  const { uid, gid } = await stat(folder);
-  await chown(path, uid, gid);
 }
 
 function nameProblem(name: string): string | undefined {

@@ -5,7 +5,7 @@ import { pipeline } from 'node:stream/promises';
 import { pack, type Pack } from 'tar-stream';
 import { fail } from '../schema/index.ts';
 import { entriesBelow, inFolder, openFolderAt, splitPath, walkTo } from '../store/index.ts';
-import { giveToOwnerOf } from './projects.ts';
+import { giveToOwnerOf } from './project-folders.ts';
 
 export interface FileEntry {
   name: string;
