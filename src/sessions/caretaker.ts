@@ -50,7 +50,9 @@ export function caretaker(
   function look(): void {
     looking = looking
       .then(() => (isStopping ? undefined : reconcile(ports, life, utility, ourPlaces)))
-      .catch((error: unknown) => ports.logger.warn({ err: error }, 'sandboxes could not be looked after'));
+      .catch((error: unknown) =>
+        ports.logger.warn({ span: 'sandbox.look', err: error }, 'sandboxes could not be looked after'),
+      );
   }
 
   return {
@@ -62,12 +64,14 @@ export function caretaker(
       look();
       ports.log
         .sweep()
-        .catch((error: unknown) => ports.logger.warn({ err: error }, 'files of logs could not be looked after'));
+        .catch((error: unknown) =>
+          ports.logger.warn({ span: 'session.log', err: error }, 'files of logs could not be looked after'),
+        );
       const idleMs = ports.settings().limits.idleMinutes * 60_000;
       timers = [setInterval(look, reconcileMs), setInterval(endIdle, Math.max(100, Math.min(5000, idleMs / 4)))];
       for (const timer of timers) timer.unref();
       const unheard = (error: unknown): void =>
-        ports.logger.error({ err: error }, 'wishes of another process were not heard');
+        ports.logger.error({ span: 'session.wish', err: error }, 'wishes of another process were not heard');
       unlisten = ports.log.onForeignCommit(() => void heed().catch(unheard));
     },
     async stop(letGo) {

@@ -55,7 +55,7 @@ export function lifecycle(ports: SessionPorts): Lifecycle {
     entry.started = (before ? before.then(() => start(entry)) : start(entry)).catch((error: unknown) => {
       if (entry.stop.signal.aborted) return;
       const failure = asFailure(error);
-      ports.logger.warn({ err: error, session: row.id }, 'a session could not start');
+      ports.logger.warn({ span: 'session.start', err: error, session: row.id }, 'a session could not start');
       finishQuietly(row.id, failedWith(failure.code, failure.message));
     });
     return entry;
@@ -74,7 +74,10 @@ export function lifecycle(ports: SessionPorts): Lifecycle {
     const remembered = ports.projects
       .snapshot({ id: row.workspace_id, project_id: row.project_id })
       .catch((error: unknown) =>
-        ports.logger.warn({ err: error, session: row.id }, 'the workspace could not be remembered for a diff'),
+        ports.logger.warn(
+          { span: 'session.snapshot', err: error, session: row.id },
+          'the workspace could not be remembered for a diff',
+        ),
       );
     const box = slot?.box ?? (await newBox(entry, row, project));
     entry.box = box;
@@ -142,7 +145,10 @@ export function lifecycle(ports: SessionPorts): Lifecycle {
   /** Nobody waits for it: what fails now is found again by the reconcile loop, as a session without a runner. */
   function finishQuietly(sessionId: string, ending: Ending): void {
     finish(sessionId, ending).catch((error: unknown) =>
-      ports.logger.error({ err: error, session: sessionId }, 'the end of a session could not be stored'),
+      ports.logger.error(
+        { span: 'session.end', err: error, session: sessionId },
+        'the end of a session could not be stored',
+      ),
     );
   }
 
@@ -170,7 +176,7 @@ export function lifecycle(ports: SessionPorts): Lifecycle {
       await box.driver.remove(box.id);
     } catch (error) {
       // The reconcile loop finds it again by its labels once the engine answers.
-      ports.logger.error({ err: error, box: box.id }, 'a sandbox could not be removed yet');
+      ports.logger.error({ span: 'sandbox.remove', err: error, box: box.id }, 'a sandbox could not be removed yet');
     }
     await runner?.drain();
   }
@@ -220,7 +226,10 @@ export function lifecycle(ports: SessionPorts): Lifecycle {
           abandon(row.id, mine)
             .then(() => revive(row.id, reason))
             .catch((error: unknown) =>
-              ports.logger.error({ err: error, session: row.id }, 'a session could not be revived'),
+              ports.logger.error(
+                { span: 'session.revive', err: error, session: row.id },
+                'a session could not be revived',
+              ),
             );
         },
       });

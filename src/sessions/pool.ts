@@ -76,7 +76,7 @@ export function pool(ports: SessionPorts): Pool {
       void box.over.then(async () => void (slots.get(key) === slot && (await drop(key, slot))));
       setTimeout(() => slots.get(key) === slot && void drop(key, slot), slotLifeMs).unref();
     } catch (error) {
-      ports.logger.debug({ err: error, project: wish.project.id }, 'no sandbox is kept warm');
+      ports.logger.debug({ span: 'sandbox.warm', err: error, project: wish.project.id }, 'no sandbox is kept warm');
       await box?.remove().catch(() => {});
       await removePlace(ports.runFolder, place.name);
       places.delete(place.name);

@@ -41,7 +41,10 @@ export async function takeOverAbandoned(ports: SessionPorts, lifecycle: Lifecycl
       await lifecycle
         .takeOver(row)
         .catch((error: unknown) =>
-          ports.logger.error({ err: error, session: id }, 'a session could not be taken over'),
+          ports.logger.error(
+            { span: 'session.takeover', err: error, session: id },
+            'a session could not be taken over',
+          ),
         );
   };
   await Promise.all(abandoned.map((row) => takeOver(row.id)));
@@ -77,12 +80,15 @@ async function removeStrayBoxes(ports: SessionPorts, ourPlaces: () => string[]):
           if (place !== undefined) inUse.add(place);
           continue;
         }
-        ports.logger.info({ box: box.id, place }, 'removing a sandbox that belongs to nobody');
+        ports.logger.info({ span: 'sandbox.stray', box: box.id, place }, 'removing a sandbox that belongs to nobody');
         await driver.remove(box.id);
       }
     } catch (error) {
       isComplete = false;
-      ports.logger.warn({ err: error, driver: driver.name }, 'sandboxes could not be looked after');
+      ports.logger.warn(
+        { span: 'sandbox.look', err: error, driver: driver.name },
+        'sandboxes could not be looked after',
+      );
     }
   }
   return isComplete ? inUse : undefined;
@@ -110,7 +116,10 @@ async function moveFinishedLogs(ports: SessionPorts): Promise<void> {
     await ports.log
       .moveToFile(id, row.project_id)
       .catch((error: unknown) =>
-        ports.logger.warn({ err: error, session: id }, 'the log of a session could not be moved to a file'),
+        ports.logger.warn(
+          { span: 'session.log', err: error, session: id },
+          'the log of a session could not be moved to a file',
+        ),
       );
   }
 }

@@ -65,7 +65,7 @@ export class Runner {
     });
     this.#recallPermissions().catch((error: unknown) =>
       this.#ports.logger.error(
-        { err: error, session: this.sessionId },
+        { span: 'session.permissions', err: error, session: this.sessionId },
         'open permission requests were not found again',
       ),
     );
@@ -122,7 +122,7 @@ export class Runner {
       }
     } catch (error) {
       this.#ports.logger.error(
-        { err: error, session: this.sessionId },
+        { span: 'session.events', err: error, session: this.sessionId },
         'a session could not store what its agent said',
       );
       this.#over(failedWith('limit.storage', 'its events could not be stored'));
@@ -309,7 +309,10 @@ export class Runner {
   #serial<T>(run: () => Promise<T>): Promise<T> {
     const result = this.#work.then(run);
     this.#work = result.catch((error: unknown) => {
-      this.#ports.logger.error({ err: error, session: this.sessionId }, 'a step of a session failed');
+      this.#ports.logger.error(
+        { span: 'session.step', err: error, session: this.sessionId },
+        'a step of a session failed',
+      );
     });
     return result;
   }

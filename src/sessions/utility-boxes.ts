@@ -159,7 +159,7 @@ export function utilityBoxes(ports: SessionPorts): UtilityBoxes {
         if (!(await ports.log.write(() => ports.utilityTables.claim(row.project_id, row.node, ports.node)))) continue;
         await goOn(row).catch(async (error: unknown) => {
           ports.logger.warn(
-            { err: error, project: row.project_id },
+            { span: 'sandbox.utility', err: error, project: row.project_id },
             'the utility sandbox of a project could not be taken over',
           );
           // Tried again by whoever looks next.

@@ -35,7 +35,7 @@ export function egressDoor(options: EgressDoorOptions): BoxDoor {
         sockets.add(client);
         client.once('close', () => sockets.delete(client));
         tunnel(options, identity, request.url ?? '', client, head).catch((error: unknown) => {
-          options.log.warn({ err: error, project: identity.projectId }, 'egress failed');
+          options.log.warn({ span: 'egress', err: error, project: identity.projectId }, 'egress failed');
           client.destroy();
         });
       });

@@ -29,7 +29,7 @@ export function modelDoor(options: ModelDoorOptions): BoxDoor {
     async open(identity) {
       const server = createServer((request, response) => {
         answer(options, identity, request, response).catch((error: unknown) => {
-          options.log.warn({ err: error, session: identity.sessionId() }, 'the model door failed');
+          options.log.warn({ span: 'model', err: error, session: identity.sessionId() }, 'the model door failed');
           response.destroy();
         });
       });
@@ -136,7 +136,7 @@ async function forward(options: ModelDoorOptions, f: Forwarding): Promise<void> 
       : asFailure(error).code === 'server.internal'
         ? (error as Error).message
         : asFailure(error).message;
-    options.log.warn({ err: error, target }, 'a model request failed');
+    options.log.warn({ span: 'model', err: error, target }, 'a model request failed');
     if (f.response.headersSent) f.response.destroy();
     else f.refuse(silence.isOver ? 504 : 502, 'unreachable', `The model provider could not be reached: ${why}`);
   } finally {

@@ -17,7 +17,7 @@ export interface ErrorAnswer {
 export function errorAnswer(failure: Failure, requestId: string, url: string, { log, redact }: ErrorSink): ErrorAnswer {
   const { code, http, message } = failure;
   if (http >= 500 && code !== 'server.busy')
-    log.error({ err: failure.cause ?? failure, requestId, path: pathOf(url) }, message);
+    log.error({ span: 'rest.request', err: failure.cause ?? failure, requestId, path: pathOf(url) }, message);
   const wait = code === 'rate.limited' || code === 'server.busy' ? /in (\d+) s/.exec(message)?.[1] : undefined;
   const details = failure.details.map((each) => ({ path: redact(each.path), message: redact(each.message) }));
   return {
