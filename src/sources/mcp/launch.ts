@@ -1,9 +1,9 @@
 import { execFile } from 'node:child_process';
 import { existsSync, realpathSync, statSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { isAbsolute, relative, resolve, sep } from 'node:path';
 import { promisify } from 'node:util';
+import { systemUser } from '../system-user.ts';
 
 /** A process to start, before it is closed in. */
 export interface Command {
@@ -41,7 +41,7 @@ export function minimalEnvironment(from: NodeJS.ProcessEnv = process.env): Recor
  * killed, and does not run as root where the system has a user called `oubliette`.
  */
 export async function planLaunch(command: Command, hiddenFolder: string): Promise<LaunchPlan> {
-  const user = await dropTo();
+  const user = await systemUser(['oubliette']);
   const cwd = command.cwd ? resolve(command.cwd) : startFolder();
   const env = {
     ...minimalEnvironment(),
@@ -140,24 +140,4 @@ async function tryFences(): Promise<Fence> {
   if (await works('bwrap', [...bind, '--die-with-parent', '--', 'true'])) return 'bwrap';
   if (await works('setpriv', ['--pdeathsig', 'KILL', 'true'])) return 'setpriv';
   return 'none';
-}
-
-interface SystemUser {
-  name: string;
-  uid: number;
-  gid: number;
-  home: string;
-}
-
-/** The user that root's children become; undefined when we are not root or the system has no such user. */
-async function dropTo(): Promise<SystemUser | undefined> {
-  if (process.getuid?.() !== 0) return undefined;
-  const passwd = await readFile('/etc/passwd', 'utf8').catch(() => '');
-  const fields = passwd
-    .split('\n')
-    .map((line) => line.split(':'))
-    .find((each) => each[0] === 'oubliette');
-  if (!fields) return undefined;
-  const [name = '', , uid, gid, , home = '/'] = fields;
-  return { name, uid: Number(uid), gid: Number(gid), home };
 }

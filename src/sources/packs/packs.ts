@@ -1,5 +1,4 @@
 import { join } from 'node:path';
-import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from '../../observe/index.ts';
 import {
@@ -11,6 +10,7 @@ import {
   type Level,
   type OfferedBundle,
 } from '../../schema/index.ts';
+import { systemUser } from '../system-user.ts';
 import { readDefinition, type PackDefinition } from './pack-definitions.ts';
 import { dropSnapshot, dropStaleSnapshots, scanFolder, takeSnapshot, type PackFile } from './pack-folder.ts';
 import { BrokenPack, PackProcess, ProcessEnded } from './pack-process.ts';
@@ -62,7 +62,8 @@ export async function openPacks({ folder, hostPath, log, lookEveryMs = 800 }: Pa
   const alive = new Set<PackProcess>();
   /** Old versions with calls to finish, and the snapshots that go with them. */
   const leaving = new Map<PackProcess, string>();
-  const drop = await unprivilegedUser();
+  // Started as root, packs become somebody who may do nothing.
+  const drop = await systemUser(['oubliette', 'nobody']);
   const warnings =
     process.getuid?.() === 0 && !drop ? ['Packs run as root: the system has no user nobody to run them as.'] : [];
   let folderProblem: PackProblem | undefined;
@@ -234,7 +235,7 @@ export async function openPacks({ folder, hostPath, log, lookEveryMs = 800 }: Pa
       return {
         level: found.level,
         isPublic: true,
-        run: (args, call) => run(pack, exportName, found.level, args as Record<string, unknown>, call),
+        run: (args, call) => run(pack, exportName, found.level, args, call),
       };
     },
     problems: () => [
@@ -279,15 +280,4 @@ const placed = (name: string, line: number | undefined): string => (line === und
 function splitOnce(func: string): [string, string] {
   const at = func.indexOf('.');
   return at === -1 ? [func, ''] : [func.slice(0, at), func.slice(at + 1)];
-}
-
-/** Started as root, packs become somebody who may do nothing; undefined when we are not root or there is nobody. */
-async function unprivilegedUser(): Promise<{ uid: number; gid: number } | undefined> {
-  if (process.getuid?.() !== 0) return undefined;
-  const lines = (await readFile('/etc/passwd', 'utf8').catch(() => '')).split('\n');
-  for (const name of ['oubliette', 'nobody']) {
-    const [, , uid, gid] = lines.find((line) => line.startsWith(`${name}:`))?.split(':') ?? [];
-    if (Number(uid) > 0 && Number(gid) > 0) return { uid: Number(uid), gid: Number(gid) };
-  }
-  return undefined;
 }
