@@ -1,4 +1,4 @@
-// Every shape that crosses a wire or a disk, and the error catalogue. May import: the schema library only.
+// Every shape that crosses a wire or a disk, and the error catalogue. May import: nothing of ours.
 export * from './actor.ts';
 export * from './bundle.ts';
 export * from './call.ts';

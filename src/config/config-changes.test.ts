@@ -1,0 +1,169 @@
+import assert from 'node:assert/strict';
+import { once, EventEmitter } from 'node:events';
+import { open as openFile, readFile, readdir, rename } from 'node:fs/promises';
+import { describe, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { patient } from '../../test/kit/patience.ts';
+import { configFolder } from './fixtures/config-folder.ts';
+import type { ConfigRoom } from './index.ts';
+
+const { at, put, open } = configFolder();
+
+async function changed(room: ConfigRoom): Promise<void> {
+  const events = new EventEmitter();
+  room.onChange(() => events.emit('changed'));
+  await once(events, 'changed', { signal: AbortSignal.timeout(60_000) });
+}
+
+async function reported(room: ConfigRoom): Promise<void> {
+  const events = new EventEmitter();
+  room.onReport(() => events.emit('report'));
+  await once(events, 'report', { signal: AbortSignal.timeout(60_000) });
+}
+
+describe('watching', () => {
+  test('a change by hand is taken over within two seconds, also by rename', async () => {
+    const room = await open();
+    const first = changed(room);
+    const startedAt = performance.now();
+    await put('config.yaml', 'aliases: { a: b.c }\n');
+    await first;
+    assert.ok(performance.now() - startedAt < patient(2000));
+    assert.deepEqual(room.current().aliases, { a: 'b.c' });
+    const second = changed(room);
+    await put('config.yaml~', 'aliases: { a: d.e }\n');
+    await rename(at('config.yaml~'), at('config.yaml'));
+    await second;
+    assert.deepEqual(room.current().aliases, { a: 'd.e' });
+  });
+
+  test('a file that is still being written is not taken for an empty one', async () => {
+    await put('config.yaml', 'aliases: { a: b.c }\n');
+    const room = await open();
+    const seen: unknown[] = [];
+    room.onChange((settings) => seen.push(settings.aliases));
+    const last = Promise.withResolvers<void>();
+    room.onChange((settings) => settings.aliases['a'] === 'd.end' && last.resolve());
+    // Empty most of the time, but never for long: whoever looks once is fooled.
+    let emptyMs = 0;
+    for (let i = 0; i < 100; i++) {
+      const emptiedAt = performance.now();
+      const file = await openFile(at('config.yaml'), 'w');
+      await sleep(25);
+      await file.writeFile(`aliases: { a: ${i === 99 ? 'd.end' : `b.c${i}`} }\n`);
+      await file.close();
+      emptyMs = Math.max(emptyMs, performance.now() - emptiedAt);
+    }
+    await last.promise;
+    // A machine that stood still for longer than anyone looks away did leave it empty.
+    assert.ok(
+      emptyMs > 90 || !seen.some((aliases) => Object.keys(aliases as object).length === 0),
+      JSON.stringify(seen),
+    );
+  });
+
+  test('a changed include and changed prompts are seen', async () => {
+    await put('team.yaml', 'aliases: { a: b.c }\n');
+    await put('config.yaml', 'include: [team.yaml]\n');
+    const room = await open();
+    const first = changed(room);
+    await put('team.yaml', 'aliases: { a: x.y }\n');
+    await first;
+    assert.equal(room.current().aliases['a'], 'x.y');
+    const second = changed(room);
+    await put('prompts.yaml', 'packs: { demo: hello }\n');
+    await second;
+    assert.deepEqual(room.current().prompts, { demo: 'hello' });
+  });
+
+  test('a broken file keeps the old settings, is reported once, and heals', async () => {
+    await put('config.yaml', 'aliases: { a: b.c }\n');
+    const room = await open();
+    const before = room.current();
+    const first = reported(room);
+    await put('config.yaml', 'aliases: { a: b.c\n');
+    await first;
+    assert.equal(room.current(), before);
+    assert.equal(room.report().ok, false);
+    assert.match(room.report().errors[0] ?? '', /config\.yaml:\d+: /);
+    const again = await room.reload();
+    assert.equal(again.ok, false);
+    const second = reported(room);
+    await put('config.yaml', 'aliases: { a: z.z }\n');
+    await second;
+    assert.deepEqual(room.report(), { ok: true, errors: [] });
+    assert.equal(room.current().aliases['a'], 'z.z');
+  });
+
+  test('half of a change is never taken over when the other file is broken', async () => {
+    const room = await open();
+    await put('config.yaml', 'aliases: { a: b.c }\n');
+    await put('prompts.yaml', 'packs: [\n');
+    const report = await room.reload();
+    assert.equal(report.ok, false);
+    assert.deepEqual(room.current().aliases, {});
+  });
+
+  test('reload answers with what is on disk', async () => {
+    const room = await open();
+    await put('config.yaml', 'aliases: { a: b.c }\n');
+    assert.deepEqual(await room.reload(), { ok: true, errors: [] });
+    assert.equal(room.current().aliases['a'], 'b.c');
+  });
+});
+
+describe('editing', () => {
+  test('keeps comments and order, and is taken over at once', async () => {
+    await put('config.yaml', '# top\n\naliases:\n  # why a\n  a: b.c # beside\nfs: { root: /srv }\n');
+    const room = await open();
+    await room.edit(['aliases', 'new'], 'x.y');
+    await room.edit(['output', 'previewLines'], 3);
+    await room.edit(['fs', 'root'], undefined);
+    const text = await readFile(at('config.yaml'), 'utf8');
+    for (const comment of ['# top', '# why a', '# beside']) assert.ok(text.includes(comment), text);
+    assert.equal(room.current().aliases['new'], 'x.y');
+    assert.equal(room.current().output.previewLines, 3);
+    assert.equal(room.current().fs.root, undefined);
+    assert.ok(!(await readdir(at('.'))).some((name) => name.endsWith('.tmp')));
+  });
+
+  test('works on the commented example and on an empty section', async () => {
+    const room = await open();
+    const before = (await readFile(at('config.yaml'), 'utf8')).trim();
+    await room.edit(['aliases', 'a'], 'b.c');
+    const text = await readFile(at('config.yaml'), 'utf8');
+    assert.ok(text.includes(before), text);
+    assert.equal(room.current().aliases['a'], 'b.c');
+    await put('config.yaml', 'aliases:\n# nothing yet\n');
+    await room.edit(['aliases', 'a'], 'd.e');
+    assert.equal(room.current().aliases['a'], 'd.e');
+    assert.ok((await readFile(at('config.yaml'), 'utf8')).includes('# nothing yet'));
+  });
+
+  test('an edit that would break the configuration is refused and leaves the bytes alone', async () => {
+    await put('config.yaml', 'aliases: {   a:   b.c }\n');
+    const room = await open();
+    await assert.rejects(
+      room.edit(['output', 'previewLines'], 'many'),
+      /config\.yaml:\d+: "output\.previewLines" must be a whole number/,
+    );
+    await assert.rejects(room.edit(['nonsense'], 1), /unknown key "nonsense"/);
+    await assert.rejects(room.edit(['aliases', 'a', 'b'], 1), /aliases\.a is a plain value/);
+    await assert.rejects(room.edit(['__proto__', 'x'], 1), /path of a setting/);
+    await assert.rejects(room.edit([], 1), /path of a setting/);
+    assert.equal(await readFile(at('config.yaml'), 'utf8'), 'aliases: {   a:   b.c }\n');
+  });
+
+  test('deleting what an included file sets is refused', async () => {
+    await put('team.yaml', 'fs: { root: /srv }\n');
+    await put('config.yaml', 'include: [team.yaml]\nfs: { root: /own }\n');
+    const room = await open();
+    await assert.rejects(room.edit(['fs', 'root'], undefined), /set in an included file/);
+  });
+
+  test('many edits at once all arrive', async () => {
+    const room = await open();
+    await Promise.all(Array.from({ length: 20 }, (_, i) => room.edit(['aliases', `a${i}`], 'b.c')));
+    assert.equal(Object.keys(room.current().aliases).length, 20);
+  });
+});
