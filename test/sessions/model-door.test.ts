@@ -42,7 +42,7 @@ before(async () => {
         secret: room?.ports.secret ?? (async () => 'secret-value'),
         dialler: net,
         log,
-        silenceMs: 300,
+        silenceMs: 3000,
       }),
       egressDoor({
         egressOf: async (id) => (await room.projects.load(id))?.egress ?? [],
