@@ -11,7 +11,7 @@ export const about =
   'a clock that is set a day ahead and a day back, again and again: programs end, limits pass, servers come back, nothing is lost';
 export const full = 20;
 
-const comesBackWithinMs = 20_000;
+const comesBackWithinMs = 60_000;
 /** Keeps its child busy for about a second. */
 const longProgram = 'n = 0\nfor i in range(3000000):\n    n += i\nn';
 

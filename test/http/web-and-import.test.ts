@@ -61,7 +61,7 @@ test('a page is fetched as text, as Markdown or as JSON', async () => {
 
 test('a large page is made Markdown beside everyone else, and one nested beyond all sense does no harm', async () => {
   page.answer = html(`<body>${'<p>word <i>it</i></p>'.repeat(20_000)}</body>`);
-  const slow = call('web_fetch', { url: page.url, format: 'markdown' });
+  const slow = call('web_fetch', { url: page.url, format: 'markdown', timeout_ms: 60_000 });
   let isOver = false;
   let served = 0;
   const over = slow.finally(() => (isOver = true));
@@ -75,7 +75,7 @@ test('a large page is made Markdown beside everyone else, and one nested beyond 
   const deep = await call('web_fetch', { url: page.url, format: 'markdown', timeout_ms: 500 });
   assert.equal(deep.error.code, 'tool.timeout');
   page.answer = html('<p>again</p>'.repeat(5_000));
-  assert.equal((await call('web_fetch', { url: page.url, format: 'markdown' })).ok, true);
+  assert.equal((await call('web_fetch', { url: page.url, format: 'markdown', timeout_ms: 60_000 })).ok, true);
 });
 
 test('size, time, status and hosts are held', async () => {

@@ -84,7 +84,7 @@ describe('the event stream', () => {
     await stream.until((frame) => frame.event === 'hello');
     await server.call('token_revoke', { token_id: made.id });
     await stream.closed;
-    const brief = (await server.call('token_create', { name: 'brief', scope: 'read', ttl_seconds: 1 })).value;
+    const brief = (await server.call('token_create', { name: 'brief', scope: 'read', ttl_seconds: 3 })).value;
     const short = await openStream(eventsUrl(session.session_id), brief.token);
     assert.equal(short.status, 200);
     await short.closed;
