@@ -162,6 +162,31 @@ describe('the page', () => {
     await page.context().close();
   });
 
+  test('gives the focus back when a dialog closes, also one that a menu opened', async () => {
+    const page = await world.open(`/tools/${bundleId(1)}`);
+    const focused = () =>
+      page.evaluate(`document.activeElement.getAttribute('aria-label') ?? document.activeElement.id`);
+    const leave = async (): Promise<void> => {
+      await page.getByRole('dialog').waitFor();
+      await page.keyboard.press('Escape');
+      await page.getByRole('dialog').waitFor({ state: 'detached' });
+    };
+    await page.getByRole('button', { name: 'More actions' }).press('Enter');
+    await page.getByRole('menuitem', { name: 'Edit bundle' }).press('Enter');
+    await leave();
+    await comesToBe(focused, 'More actions');
+    await page.keyboard.press('Control+k');
+    await leave();
+    await comesToBe(focused, 'More actions');
+    await page.getByRole('button', { name: 'More actions' }).press('Enter');
+    await page.getByRole('menuitem', { name: 'Edit bundle' }).press('Enter');
+    await page.getByRole('dialog').waitFor();
+    await page.evaluate(`document.querySelector('[aria-label="More actions"]').remove()`);
+    await leave();
+    await comesToBe(focused, 'content');
+    await page.context().close();
+  });
+
   test('follows a change made elsewhere without being asked', async () => {
     const page = await world.open('/tools');
     await world.server.ask('PUT', `/tools/bundles/${bundleId(7)}`, {

@@ -3,6 +3,7 @@ import { RouterProvider } from '@tanstack/react-router';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { queries } from './api/queries.ts';
+import { watchFocus } from './parts/focus-return.ts';
 import { router } from './router.tsx';
 import { loadLanguage } from './texts/index.ts';
 import './styles/tokens.css';
@@ -12,6 +13,7 @@ import './styles/layout.css';
 import './styles/lists.css';
 import './styles/work.css';
 
+watchFocus();
 await loadLanguage();
 
 const root = document.getElementById('root');

@@ -8,6 +8,7 @@ import { usePresence } from '../api/presence.ts';
 import { oneTool, toolSearch, toolsPaged } from '../api/queries.ts';
 import type { ToolView } from '../api/shapes.ts';
 import { recentTools } from '../form/use-invocation.ts';
+import { returnFocus } from '../parts/focus-return.ts';
 import { Icon } from '../parts/icon.tsx';
 import { relativeTime } from '../parts/when.tsx';
 import { placesFor } from '../shell/sidebar.tsx';
@@ -52,7 +53,7 @@ export default function PaletteDialog({ toolsOnly, onPick, onClose }: PalettePro
     <Dialog.Root open onOpenChange={(open) => !open && onClose()}>
       <Dialog.Portal>
         <Dialog.Overlay className="veil" />
-        <Dialog.Content className="dialog wide palette" aria-describedby={undefined}>
+        <Dialog.Content className="dialog wide palette" aria-describedby={undefined} onCloseAutoFocus={returnFocus}>
           <Dialog.Title className="only-read">{t('palette.title')}</Dialog.Title>
           <Command shouldFilter={false} label={t('palette.title')} loop value={selected} onValueChange={setPicked}>
             <Command.Input

@@ -1,6 +1,7 @@
 import { Dialog as Radix } from 'radix-ui';
 import type { ReactNode } from 'react';
 import { t } from '../texts/index.ts';
+import { returnFocus } from './focus-return.ts';
 import { Icon } from './icon.tsx';
 
 const fields = ['input', 'select', 'textarea'].map((tag) => `.dialog-body ${tag}:enabled`).join();
@@ -28,6 +29,7 @@ export function Dialog({ title, about, children, foot, isWide, onClose }: Dialog
             event.preventDefault();
             field.focus();
           }}
+          onCloseAutoFocus={returnFocus}
           {...(about ? {} : { 'aria-describedby': undefined })}
         >
           <div className="dialog-head">

@@ -1,4 +1,5 @@
 import { Dialog } from 'radix-ui';
+import { returnFocus } from '../parts/focus-return.ts';
 import { t } from '../texts/index.ts';
 import { SignInForm } from './signin-form.tsx';
 
@@ -9,6 +10,7 @@ export function ExpiredDialog() {
       <Dialog.Portal>
         <Dialog.Overlay className="veil" />
         <Dialog.Content
+          onCloseAutoFocus={returnFocus}
           className="dialog"
           onEscapeKeyDown={(event) => event.preventDefault()}
           onInteractOutside={(event) => event.preventDefault()}

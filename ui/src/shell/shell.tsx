@@ -2,6 +2,7 @@ import { Link } from '@tanstack/react-router';
 import { Dialog } from 'radix-ui';
 import { useState, type ReactNode } from 'react';
 import { usePresence } from '../api/presence.ts';
+import { returnFocus } from '../parts/focus-return.ts';
 import { Icon } from '../parts/icon.tsx';
 import { t } from '../texts/index.ts';
 import { Sidebar } from './sidebar.tsx';
@@ -38,7 +39,7 @@ export function Shell({ children }: { children: ReactNode }) {
       <Dialog.Root open={isOpen} onOpenChange={setOpen}>
         <Dialog.Portal>
           <Dialog.Overlay className="veil" />
-          <Dialog.Content className="drawer" aria-describedby={undefined}>
+          <Dialog.Content className="drawer" aria-describedby={undefined} onCloseAutoFocus={returnFocus}>
             <Dialog.Title className="only-read">{t('shell.menu')}</Dialog.Title>
             <Sidebar onLeave={() => setOpen(false)} />
           </Dialog.Content>
