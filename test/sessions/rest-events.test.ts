@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { request, type IncomingMessage } from 'node:http';
 import { before, describe, test } from 'node:test';
+import { until } from '../kit/until.ts';
 import { openRestPlace } from './rest-place.ts';
 import { openStream } from './sse.ts';
 
@@ -88,6 +91,32 @@ describe('the event stream', () => {
     const short = await openStream(eventsUrl(session.session_id), brief.token);
     assert.equal(short.status, 200);
     await short.closed;
+  });
+
+  test('is cut off, not waited for, when its token is revoked and its reader does not read', async () => {
+    const { session_id } = await value('session_spawn', { project_id: project.id, message: '1' });
+    // More than the system's own buffers take, so that words lie unsent in ours.
+    const long = `1 # ${'x'.repeat(1_000_000)}`;
+    let last = 1;
+    for (let i = 0; i < 12; i++) last = (await value('session_message', { session_id, message: long })).turn;
+    const isIdle = async (): Promise<boolean> => {
+      const { status, turn } = (await server.call('session_get', { session_id })).value;
+      return status === 'idle' && turn === last;
+    };
+    await until(isIdle);
+    const made = (await server.call('token_create', { name: 'mute', scope: 'read' })).value;
+    const asked = request(eventsUrl(session_id), { headers: { authorization: `Bearer ${made.token}` } });
+    const [answer] = (await once(asked.end(), 'response')) as [IncomingMessage];
+    answer.pause();
+    const other = await openStream(eventsUrl(session_id), reader);
+    await other.until(({ data }) => data.type === 'completion' && data.turn === last);
+    other.close();
+    await server.call('token_revoke', { token_id: made.id });
+    let bytes = 0;
+    answer.on('data', (chunk: Buffer) => (bytes += chunk.length)).resume();
+    await assert.rejects(once(answer, 'end'), /aborted/);
+    assert.ok(bytes < 12_000_000, `${bytes} bytes came after all`);
+    await server.call('session_end', { session_id });
   });
 
   test('carries a caller tool request, announces it again on resume, and takes one answer', async () => {

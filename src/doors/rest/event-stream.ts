@@ -98,7 +98,9 @@ async function stream(
     clearInterval(expiry);
     unlisten();
     leave();
-    raw.end();
+    // Whoever left words unread would hold the connection for ever, and a revoked token still be told them.
+    if (raw.writableLength > 0) raw.destroy();
+    else raw.end();
   }
 }
 
