@@ -1,4 +1,4 @@
-import type { Actor, Progress } from '../../schema/index.ts';
+import type { Actor, CallOptions, Progress } from '../../schema/index.ts';
 import type { Menu } from './menu.ts';
 
 export type Era = 'modern' | 'legacy';
@@ -14,6 +14,8 @@ export interface Exchange {
   readonly menu: Menu;
   readonly era: Era;
   readonly signal: AbortSignal;
+  /** The same, or how to come by it, for those who may never listen. */
+  readonly handedOn?: CallOptions['signal'];
   readonly clientCapabilities: ClientCapabilities;
   /** Set when the client wants progress. */
   readonly progressToken?: RequestId;

@@ -56,7 +56,7 @@ export function handlers({ gate, menus, resources, log }: HandlersDeps): Handler
     return tool;
   }
 
-  const options = (exchange: Exchange, live: Live, signal: AbortSignal, ask?: Ask): CallOptions => ({
+  const options = (exchange: Exchange, live: Live, signal: CallOptions['signal'], ask?: Ask): CallOptions => ({
     signal,
     onProgress: (progress) => live.exchange && sendProgress(live.exchange, progress),
     onLog: (entry) => live.exchange && sendLog(live.exchange, entry),
@@ -86,7 +86,8 @@ export function handlers({ gate, menus, resources, log }: HandlersDeps): Handler
       if (exchange.header) demandMirrored(tool, params['arguments'], exchange.header);
       const isLegacy = exchange.era === 'legacy';
       if (!isLegacy && !speaksDirectly(exchange)) return await inRounds(exchange, tool, args);
-      const how = options(exchange, { exchange }, exchange.signal, isLegacy ? askOnStream(exchange) : undefined);
+      const signal = exchange.handedOn ?? exchange.signal;
+      const how = options(exchange, { exchange }, signal, isLegacy ? askOnStream(exchange) : undefined);
       return shaped(exchange, tool, await gate.call(exchange.actor, tool.view.name, args, how));
     } catch (error) {
       if (!tool || !(error instanceof Failure)) throw asRpcError('tools/call', error);

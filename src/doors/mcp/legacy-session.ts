@@ -9,6 +9,7 @@ import { isObject, PassingMap, type Actor } from '../../schema/index.ts';
 import { RpcError } from '../../sources/mcp/index.ts';
 import type { ClientCapabilities, Exchange, JsonObject, RequestId } from './exchange.ts';
 import type { Handlers } from './handlers.ts';
+import { LegacyExchange } from './legacy-exchange.ts';
 import type { Menu } from './menu.ts';
 import { streamHead, type HeaderList, type Outlet } from './outlet.ts';
 
@@ -57,7 +58,7 @@ export class LegacySession implements Transport {
   server: Server | undefined;
   readonly #handlers: Handlers;
   readonly #posts = new PassingMap<RequestId, Post>();
-  readonly #running = new PassingMap<RequestId, AbortController>();
+  readonly #running = new PassingMap<RequestId, LegacyExchange>();
   readonly #asked = new Map<RequestId, { resolve: (value: unknown) => void; reject: (error: Error) => void }>();
   #lastAsk = 0;
 
@@ -114,15 +115,10 @@ export class LegacySession implements Transport {
   }
 
   async #serve(id: RequestId, method: string, params: JsonObject): Promise<void> {
-    const control = new AbortController();
-    this.#running.set(id, control);
+    const exchange = new LegacyExchange(this, id, (params['_meta'] as JsonObject | undefined)?.['progressToken']);
+    this.#running.set(id, exchange);
     let answer: object;
     try {
-      const exchange = this.exchange(
-        id,
-        control.signal,
-        (params['_meta'] as JsonObject | undefined)?.['progressToken'],
-      );
       const result =
         method === 'tools/call'
           ? this.#handlers.callTool(exchange, params)
@@ -132,33 +128,21 @@ export class LegacySession implements Transport {
       answer = { jsonrpc: '2.0', id, error: rpcError(error) };
     }
     this.#running.delete(id);
-    if (!control.signal.aborted) this.#settle(id, answer);
+    if (!exchange.isCancelled) this.#settle(id, answer);
   }
 
-  /** How a request of this session is served. */
-  exchange(id: RequestId, signal: AbortSignal, progressToken: unknown): Exchange {
-    return {
-      actor: this.actor,
-      menu: this.menu,
-      era: 'legacy',
-      signal,
-      clientCapabilities: this.clientCapabilities,
-      ...(progressToken !== undefined && { progressToken: progressToken as RequestId }),
-      ...(this.logLevel !== undefined && { logLevel: this.logLevel }),
-      notify: (method, params) =>
-        (this.#posts.get(id)?.outlet ?? this.standalone)?.write({ method, params, jsonrpc: '2.0' }),
-      ...(this.sessionId !== undefined && { ask: (method, params, stop) => this.#ask(id, method, params, stop) }),
-      ...(this.onSession && { onSession: this.onSession }),
-    };
+  exchangeOf({ mcpReq: { id, signal, _meta } }: ServerContext): Exchange {
+    return new LegacyExchange(this, id, _meta?.progressToken, signal);
   }
 
-  exchangeOf(context: ServerContext): Exchange {
-    return this.exchange(context.mcpReq.id, context.mcpReq.signal, context.mcpReq._meta?.progressToken);
+  /** Says something on the stream of a request. */
+  tell(id: RequestId, message: object): void {
+    (this.#posts.get(id)?.outlet ?? this.standalone)?.write(message);
   }
 
   /** A question that belongs to no request. */
   ask(method: string, params: unknown, signal: AbortSignal): Promise<unknown> {
-    return this.#ask('', method, params, signal);
+    return this.askOn('', method, params, signal);
   }
 
   async send(message: JSONRPCMessage, options?: TransportSendOptions): Promise<void> {
@@ -181,7 +165,8 @@ export class LegacySession implements Transport {
     else if (answer) post.outlet.write(answer);
   }
 
-  #ask(id: RequestId, method: string, params: unknown, signal: AbortSignal): Promise<unknown> {
+  /** A question on the stream of a request. */
+  askOn(id: RequestId, method: string, params: unknown, signal: AbortSignal): Promise<unknown> {
     const askId = `ask-${++this.#lastAsk}`;
     const outlet = this.#posts.get(id)?.outlet ?? this.standalone;
     if (!outlet?.isOpen) return Promise.reject(new RpcError(-32603, 'the client is not listening'));
@@ -214,12 +199,12 @@ export class LegacySession implements Transport {
   }
 
   #cancel(id: RequestId): void {
-    this.#running.get(id)?.abort();
+    this.#running.get(id)?.cancel();
     this.#settle(id);
   }
 
   async close(): Promise<void> {
-    for (const control of this.#running.values()) control.abort();
+    for (const exchange of this.#running.values()) exchange.cancel();
     for (const { outlet } of this.#posts.values()) outlet.end();
     for (const asked of this.#asked.values()) asked.reject(new RpcError(-32603, 'the session is over'));
     this.#posts.clear();
