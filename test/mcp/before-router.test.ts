@@ -1,6 +1,7 @@
 import { after, before, test } from 'node:test';
 import assert from 'node:assert/strict';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { Agent, request } from 'node:http';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -98,4 +99,36 @@ test('a body that is too large is refused, and one that never ends harms nobody'
   await sleep(50);
   socket.destroy();
   assert.match(await raw.say(raw.plain(echo('still here'))), /still here/);
+});
+
+test('every request of a connection is as good as the token that it brings, at that moment', async () => {
+  const made = await server.fetch('/call/token_create', {
+    method: 'POST',
+    json: { args: { name: 'short-lived', scope: 'read' } },
+  });
+  const { id, token } = ((await made.json()) as { value: { id: string; token: string } }).value;
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  const sockets = new Set<object>();
+  const post = (secret: string): Promise<number | undefined> =>
+    new Promise((resolve, reject) => {
+      const headers = {
+        authorization: `Bearer ${secret}`,
+        accept: 'application/json, text/event-stream',
+        'content-type': 'application/json',
+      };
+      const sent = request(`${server.url}/mcp/b/raw`, { method: 'POST', agent, headers }, (answer) => {
+        sockets.add(answer.socket);
+        answer.resume().on('end', () => resolve(answer.statusCode));
+      });
+      sent.on('error', reject).end(JSON.stringify(list));
+    });
+  assert.equal(await post(token), 200);
+  assert.equal(await post(server.token), 200);
+  assert.equal(await post(token), 200);
+  await server.fetch('/call/token_revoke', { method: 'POST', json: { args: { token_id: id } } });
+  assert.equal(await post(token), 401);
+  assert.equal(sockets.size, 1, 'one connection brought them all');
+  assert.equal(await post(server.token.slice(0, -1)), 401);
+  assert.equal(await post(server.token), 200);
+  agent.destroy();
 });
