@@ -117,6 +117,7 @@ describe('the event stream', () => {
     await assert.rejects(once(answer, 'end'), /aborted/);
     assert.ok(bytes < 12_000_000, `${bytes} bytes came after all`);
     await server.call('session_end', { session_id });
+    await value('session_cleanup', { project_id: project.id, max_age_hours: 0 });
   });
 
   test('carries a caller tool request, announces it again on resume, and takes one answer', async () => {
