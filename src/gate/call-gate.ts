@@ -338,6 +338,7 @@ function failureOf(error: unknown, { isOwn, view }: Seen): Failure {
 function errorText(result: ToolResult): string {
   const texts = result.content?.flatMap((block) => (block.type === 'text' ? [block.text] : [])) ?? [];
   if (texts.length > 0) return texts.join('\n');
+  if (result.value === undefined || result.value === null) return 'It failed and did not say why.';
   return typeof result.value === 'string' ? result.value : JSON.stringify(result.value);
 }
 

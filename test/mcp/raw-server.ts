@@ -67,6 +67,7 @@ if (wants.has('odd')) {
     },
     { name: 'n'.repeat(200), description: 'd'.repeat(5000), inputSchema: { type: 'object' } },
     { name: 'import', inputSchema: { type: 'object' } },
+    { name: 'constructor', inputSchema: { type: 'object' } },
     { name: 'monty', inputSchema: { type: 'object' } },
     { inputSchema: { type: 'object' } },
     'not even an object' as unknown as object,
@@ -135,6 +136,8 @@ async function call(params: Record<string, any>, id: unknown): Promise<object> {
       tools.push({ name: `grown_${tools.length}`, inputSchema: { type: 'object' } });
       say({ method: 'notifications/tools/list_changed' });
       return text('one more');
+    case 'constructor':
+      return { content: 'no list', isError: true };
     case 'monty':
       return text(JSON.stringify({ __monty_type__: 'Dataclass', fields: {} }));
     default:
@@ -168,6 +171,7 @@ async function answer(message: Message): Promise<void> {
       result: {
         tools: tools.slice(from, from + size),
         ...(from + size < tools.length && { nextCursor: String(from + size) }),
+        ...(wants.has('endless') && { nextCursor: '0' }),
       },
     });
   }

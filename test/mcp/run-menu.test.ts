@@ -101,6 +101,12 @@ test('a proxied tool is called over REST by its name, and a disabled one is refu
   const broken = await ask('time_broken', {});
   assert.equal(broken.status, 409);
   assert.match(broken.body.error.message, /not valid/);
+  const mute = await ask('time_constructor', {});
+  assert.deepEqual(mute.body.error, {
+    code: 'tool.failed',
+    message: 'It failed and did not say why.',
+    retryable: false,
+  });
   const picture = await ask('time_picture', {});
   const [image] = picture.body.value.content;
   assert.equal(image.mimeType, 'image/png');

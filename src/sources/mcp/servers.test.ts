@@ -111,6 +111,15 @@ test('sets odd tools aside one by one and keeps the rest', async () => {
   assert.equal(long?.description.length, 1000);
   const [status] = await servers.status();
   assert.ok(status?.warnings.some((each) => each.includes('listed twice')));
+  assert.deepEqual(Object.keys(status?.changed_tools ?? {}), []);
+});
+
+test('a list that has no end is cut off, and the status says so', async () => {
+  const { servers } = await open({ endless: raw('endless') });
+  await connected(servers);
+  const [status] = await servers.status();
+  assert.match(status?.warnings.join('\n') ?? '', /^its list of tools has no end; only the first 20 are taken$/m);
+  assert.equal((await run(servers, 'endless', 'echo', { text: 'still here' })).value, 'still here');
 });
 
 test('follows pages and changes of the list, and ten thousand tools', async () => {

@@ -25,9 +25,10 @@ const mostTools = 50_000;
 
 /** A server's tools as last listed, kept on disk so that they are there before the server is. */
 export class ToolList {
-  definitions: Definitions = { byName: new Map(), offered: [], prints: {}, warnings: [] };
+  // Any word may be the name of a tool: these objects inherit none.
+  definitions: Definitions = { byName: new Map(), offered: [], prints: Object.create(null), warnings: [] };
   /** Tools whose definition is not what it was, with the time. */
-  changed: Record<string, string> = {};
+  changed: Record<string, string> = Object.create(null);
   listedAt: string | undefined;
   readonly #file: string;
   readonly #config: string;
@@ -47,7 +48,7 @@ export class ToolList {
       const known = JSON.parse(text) as Remembered;
       if (known.config !== this.#config || !Array.isArray(known.tools)) return undefined;
       this.definitions = await takeDefinitions(known.tools);
-      this.changed = isObject(known.changed) ? known.changed : {};
+      if (isObject(known.changed)) Object.assign(this.changed, known.changed);
       this.listedAt = known.listedAt;
       const { instructions, capabilities, serverInfo } = known;
       return { instructions, capabilities: capabilities ?? {}, serverInfo: serverInfo ?? {} };
@@ -59,9 +60,10 @@ export class ToolList {
 
   /** Lists anew; answers whether anything is different, and which definitions are not what they were. */
   async refresh(link: Link, timeoutMs: number): Promise<{ isNew: boolean; changed: string[] }> {
-    const tools = await readTools(link, timeoutMs);
+    const { tools, isCut } = await readTools(link, timeoutMs);
     const before = this.definitions.prints;
     const taken = await takeDefinitions(tools);
+    if (isCut) taken.warnings.unshift(`its list of tools has no end; only the first ${tools.length} are taken`);
     const at = new Date().toISOString();
     const changed = changedNames(before, taken.prints);
     for (const name of changed) this.changed[name] = at;
@@ -89,16 +91,18 @@ export class ToolList {
 }
 
 /** Every page of `tools/list`; a server whose cursors never end is cut off. */
-async function readTools(link: Link, timeoutMs: number): Promise<unknown[]> {
+async function readTools(link: Link, timeoutMs: number): Promise<{ tools: unknown[]; isCut: boolean }> {
   const tools: unknown[] = [];
   const seen = new Set<string>();
   let cursor: string | undefined;
+  let isCut = false;
   do {
     const page = await link.request('tools/list', cursor === undefined ? {} : { cursor }, { timeoutMs });
     if (Array.isArray(page['tools'])) for (const tool of page['tools'] as unknown[]) tools.push(tool);
     const next: unknown = page['nextCursor'];
-    cursor = typeof next === 'string' && !seen.has(next) && seen.size < mostPages ? next : undefined;
+    cursor = typeof next === 'string' ? next : undefined;
+    isCut = cursor !== undefined && (seen.has(cursor) || seen.size >= mostPages || tools.length > mostTools);
     if (cursor !== undefined) seen.add(cursor);
-  } while (cursor !== undefined && tools.length <= mostTools);
-  return tools;
+  } while (cursor !== undefined && !isCut);
+  return { tools, isCut };
 }
