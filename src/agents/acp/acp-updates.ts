@@ -20,6 +20,10 @@ export interface HoldsCalls extends Held {
   calls: readonly OpenCall[];
 }
 
+/** The calls of a stored state; a turn that began under an earlier version held them by their ids. */
+export const openCalls = (stored: HoldsCalls['calls'] | Record<string, Omit<OpenCall, 'id'>>): readonly OpenCall[] =>
+  Array.isArray(stored) ? stored : Object.entries(stored).map(([id, call]) => ({ ...call, id }));
+
 type Kind = SessionUpdate['sessionUpdate'];
 
 /** Turns one `session/update` into events. Fields that are missing or of another type are passed over. */

@@ -296,6 +296,29 @@ test('holds what a call was made with only until it is told, and forgets the old
   );
 });
 
+test('goes on with a turn that began under an earlier version, which held its calls by their ids', () => {
+  const talk = ready();
+  talk.do((state) => acpDriver.prompt(state, { text: 'go' }));
+  const before = talk.state;
+  const calls = { c: { tool: 'read', arguments: { path: 'x' }, isTold: true }, d: { tool: 'write' } };
+  const old = { ...before, inner: { ...(before.inner as object), calls } } as AgentState;
+  talk.do(() => acpDriver.line(old, JSON.stringify(over('c'))));
+  talk.update(over('d').params.update);
+  assert.deepEqual(
+    talk.events.map((event) => [event.type, 'call_id' in event && event.call_id]),
+    [
+      ['tool_result', 'c'],
+      ['tool_call', 'd'],
+      ['tool_result', 'd'],
+    ],
+  );
+});
+
+const over = (toolCallId: string) => ({
+  method: 'session/update',
+  params: { sessionId: 'a', update: { sessionUpdate: 'tool_call_update', toolCallId, status: 'completed' } },
+});
+
 test('nothing that an agent prints makes it throw, and its state stays a JSON value', () => {
   const words = fc.constantFrom(
     'session/update',

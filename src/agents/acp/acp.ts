@@ -19,7 +19,7 @@ import {
   type HeldRpc,
 } from '../agent-state.ts';
 import { list, text, type Incoming, type RpcId } from '../json-rpc.ts';
-import { noteCall, takeUpdate, tellCall, type HoldsCalls } from './acp-updates.ts';
+import { noteCall, openCalls, takeUpdate, tellCall, type HoldsCalls } from './acp-updates.ts';
 
 type Waiting = 'initialize' | 'new' | 'load' | 'model' | 'prompt';
 
@@ -84,7 +84,11 @@ export const acpDriver: AgentDriver = {
   process: (state, change) => takeProcess(begin(state), change),
 };
 
-const begin = (state: AgentState): Draft<Inner> => draft<Inner>(state, (state.inner as Inner).spec.run ?? 1);
+function begin(state: AgentState): Draft<Inner> {
+  const step = draft<Inner>(state, (state.inner as Inner).spec.run ?? 1);
+  step.inner.calls = openCalls(step.inner.calls);
+  return step;
+}
 
 const cancelledPermission: RequestPermissionResponse = { outcome: { outcome: 'cancelled' } };
 
