@@ -45,7 +45,7 @@ export const germanCare: Record<keyof typeof englishCare, string> = {
   'palette.pick': 'nehmen',
   'palette.leave': 'verlassen',
   'palette.back': 'Anderes Werkzeug',
-  'palette.toChat': 'In den Chat ausführen',
+  'palette.toChat': 'Ausführen, Ergebnis in den Chat',
   'palette.toMessage': 'In die Nachricht',
   'chat.new': 'Neuer Chat',
   'chat.project': 'Projekt',
@@ -54,7 +54,7 @@ export const germanCare: Record<keyof typeof englishCare, string> = {
     'Ein Projekt ist ein abgeschlossener Ort mit eigenen Dateien und Grenzen. Ein Name genügt zum Anfangen.',
   'chat.projectName': 'Projektname',
   'chat.create': 'Anlegen',
-  'chat.noProjectTitle': 'Legen Sie ein Projekt zum Reden an',
+  'chat.noProjectTitle': 'Legen Sie zuerst ein Projekt an',
   'chat.noProjectAbout':
     'Agenten arbeiten in einem Projekt: einer Sandbox, einem Ordner und den Werkzeugen, die es gewährt.',
   'chat.emptyTitle': 'Sprechen Sie mit dem Agenten von {name}',
@@ -110,7 +110,7 @@ export const germanCare: Record<keyof typeof englishCare, string> = {
   'console.output': 'Ausgabe',
   'console.emptyTitle': 'Führen Sie das Programm aus, um die Ausgabe zu sehen',
   'console.emptyAbout':
-    'Der letzte Wert ist die Antwort. Große Antworten werden gespeichert und lassen sich hier blättern.',
+    'Der letzte Wert ist die Antwort. Große Antworten werden gespeichert und lassen sich hier durchblättern.',
   'console.cancelled': 'Abgebrochen.',
   'console.promote': 'Zum Werkzeug machen',
   'console.promoteAbout':
@@ -290,7 +290,7 @@ export const germanCare: Record<keyof typeof englishCare, string> = {
   'settings.section.output': 'Große Antworten',
   'settings.about.output': 'Ab welcher Größe eine Antwort gespeichert statt gesendet wird.',
   'settings.section.code': 'Programme',
-  'settings.about.code': 'Wie lange und wie groß ein Programm sein darf.',
+  'settings.about.code': 'Wie lange ein Programm laufen und wie groß es werden darf.',
   'settings.section.http': 'HTTP-Server',
   'settings.about.http': 'Adresse, fremde Herkunft, größter Inhalt.',
   'settings.section.aliases': 'Kurznamen',
