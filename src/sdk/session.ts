@@ -184,21 +184,23 @@ export class Session {
     const call = { requestId: request_id, signal: this.#closing.signal };
     const answer = await Promise.resolve()
       .then(() => lent.run(request.arguments, call))
-      .then(
-        (result) => ({ result: result ?? null }),
-        (error: unknown) => ({ error: error instanceof Error ? error.message : String(error) }),
-      );
+      .then(asAnswer)
+      .catch((error: unknown) => ({ error: reasonOf(error) }));
     await this.#respond(request_id, answer);
   }
 
-  /** Tried again while the server is away; a refusal means that nobody waits any more. */
-  async #respond(request_id: string, answer: object): Promise<void> {
+  /** Tried again while the server is away. An answer that cannot be taken becomes an error, so that the agent need not wait for nothing. */
+  async #respond(request_id: string, answer: Answer): Promise<void> {
     for (let waitMs = 100; !this.#closing.signal.aborted; waitMs = Math.min(waitMs * 2, 5000)) {
       try {
         await this.#http.call('caller_tool_response', { ...this.#known(), request_id, ...answer });
         return;
       } catch (error) {
-        if (error instanceof OublietteError && !error.retryable) return;
+        if (error instanceof OublietteError && !error.retryable) {
+          const isAnswerAtFault = error.status === 400 || error.status === 413;
+          if (isAnswerAtFault && 'result' in answer) await this.#respond(request_id, { error: error.message });
+          return;
+        }
         await new Promise((resolve) => setTimeout(resolve, waitMs));
       }
     }
@@ -228,6 +230,17 @@ export class Session {
     }
   }
 }
+
+type Answer = { result: unknown } | { error: string };
+
+/** Throws for what JSON cannot say. */
+function asAnswer(result: unknown): Answer {
+  JSON.stringify(result);
+  return { result: result ?? null };
+}
+
+const reasonOf = (error: unknown): string =>
+  (error instanceof Error ? error.message || error.name : String(error)).slice(0, 10_000) || 'the tool failed';
 
 interface Request {
   request_id: string;

@@ -90,6 +90,39 @@ describe("the callers' library", () => {
     await session.end();
   });
 
+  it('tells the agent at once when an answer cannot be sent, and never lets it wait', async () => {
+    const loop: { self?: unknown } = {};
+    loop.self = loop;
+    const session = (await oubliette.project('unsendable')).session({
+      tools: {
+        circle: { run: () => loop },
+        big: { run: () => 10n },
+        huge: { run: () => 'x'.repeat(5_000_000) },
+        mute: { run: () => Promise.reject(new Error('')) },
+        nothing: { run: () => undefined },
+      },
+    });
+    const caught = (name: string): string =>
+      `try:\n    x = ["fine", caller_${name}()]\nexcept RuntimeError as e:\n    x = ["caught", str(e)]\nx`;
+    const answers: Record<string, [string, unknown]> = {};
+    for (const name of ['circle', 'big', 'huge', 'mute', 'nothing'])
+      answers[name] = JSON.parse(await session.ask(caught(name)));
+    assert.deepEqual(
+      Object.entries(answers).map(([name, [how]]) => [name, how]),
+      [
+        ['circle', 'caught'],
+        ['big', 'caught'],
+        ['huge', 'caught'],
+        ['mute', 'caught'],
+        ['nothing', 'fine'],
+      ],
+    );
+    assert.match(String(answers['circle']?.[1]), /circular/);
+    assert.match(String(answers['big']?.[1]), /BigInt/);
+    assert.match(String(answers['huge']?.[1]), /large/);
+    await session.end();
+  });
+
   it('iterates one turn and stops with it', async () => {
     const session = (await oubliette.project('turns')).session();
     const types: string[] = [];
