@@ -4,6 +4,7 @@ import { signInUrl } from './doors/web/index.ts';
 import { openAgents } from './main/agents.ts';
 import { announce } from './main/announce.ts';
 import { closeAll, type Closers } from './main/closers.ts';
+import { finishConnections } from './main/finish-connections.ts';
 import { openDoors } from './main/doors.ts';
 import { openGround, version, type ServerOptions } from './main/ground.ts';
 import { openTools, type Tools } from './main/tools.ts';
@@ -54,11 +55,9 @@ async function build(options: ServerOptions, closers: Closers): Promise<RunningS
   await agents.places.tidy();
   await agents.agentSessions.start();
   closers.push(() => agents.agentSessions.stop());
-  closers.push(async () => {
-    // Running calls may finish, within reason.
-    const force = setTimeout(() => app.server.closeAllConnections(), finishMs);
-    await app.close().finally(() => clearTimeout(force));
-  });
+  const finish = finishConnections(app.server);
+  // Running calls may finish, within reason.
+  closers.push(() => finish(finishMs, () => app.close()));
   // Before the streams: that we stop is no disconnect of any caller.
   closers.push(() => agents.questions.close());
   await app.listen({ port: options.port, host: options.host });
