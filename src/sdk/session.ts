@@ -46,7 +46,7 @@ interface Sent {
   last_event_index: number;
 }
 
-const isOver = (event: SessionEvent): boolean =>
+const isOver = (event: SessionEvent): event is Extract<SessionEvent, { type: 'status' }> =>
   event.type === 'status' && ['ended', 'failed', 'timed_out'].includes(event.status);
 
 /** One agent at work. Lent tools are answered for as long as this object is open. */
@@ -212,12 +212,13 @@ export class Session {
       number: sent.turn,
       [Symbol.asyncIterator]: events,
       async text() {
-        let text = '';
+        let why = 'it was closed here';
         for await (const event of events()) {
-          if (event.type === 'completion') text = event.text;
+          if (event.type === 'completion') return event.text;
           if (event.type === 'error') throw new OublietteError(event.code, event.message, 200);
+          if (isOver(event)) why = `its status is ${event.status}`;
         }
-        return text;
+        throw new OublietteError('session.state', `The session was over before this turn was: ${why}.`, 409);
       },
     };
   }

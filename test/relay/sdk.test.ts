@@ -134,6 +134,26 @@ describe("the callers' library", () => {
     await session.end();
   });
 
+  it('says so when a session is over before the turn is, also to messages that waited', async () => {
+    const project = await oubliette.project('cut short');
+    let isAsked = (): void => {};
+    const asked = new Promise<void>((resolve) => (isAsked = resolve));
+    const session = project.session({ tools: { wait: { run: () => (isAsked(), new Promise(() => {})) } } });
+    const turns = [await session.send('caller_wait()'), await session.send('2')];
+    const answers = turns.map((turn) => turn.text());
+    const refused = answers.map((answer) =>
+      assert.rejects(answer, (error: OublietteError) => error.code === 'session.state' && /ended/.test(error.message)),
+    );
+    await asked;
+    await value(server, 'session_end', { session_id: session.id });
+    await Promise.all(refused);
+    const again = await session.send('3');
+    assert.equal(await again.text(), '3');
+    const closed = assert.rejects((await session.send('caller_wait()')).text(), /closed here/);
+    session.close();
+    await closed;
+  });
+
   it('names refusals by code', async () => {
     await assert.rejects(
       connect({ url: server.url, token: 'oub_wrong' }),
