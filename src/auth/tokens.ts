@@ -16,8 +16,8 @@ export interface NewToken {
 export interface Tokens {
   /** Turns a credential into an actor; throws auth.required or auth.invalid. Never cached. */
   authenticate(secret: string | undefined, door: Door): Promise<Actor>;
-  /** The same for a request on a connection that may have brought others. */
-  recognise(secret: string | undefined, door: Door, connection: object): Actor;
+  /** The same, at once. */
+  recognise(secret: string | undefined, door: Door): Actor;
   /** The actor of a token that was checked before (streams, web sign-ins); throws auth.invalid once it is over. */
   actorOf(tokenId: string, door: Door): Promise<Actor>;
   /** Makes a token that reaches no further than `asker`; the secret is answered once and never stored. */
@@ -47,21 +47,10 @@ export function tokens(store: TokenStore): Tokens {
     store.touch(row.id, new Date(now).toISOString()).catch(() => touched.delete(row.id));
   };
 
-  /** What a connection sent last, and its digest: nobody's secret is compared with another's. */
-  const sent = new WeakMap<object, { secret: string; digest: string }>();
-
-  const digestOf = (secret: string, connection: object | undefined): string => {
-    const before = connection && sent.get(connection);
-    if (before?.secret === secret) return before.digest;
+  const actorBehind = (secret: string | undefined, door: Door): Actor => {
+    if (!secret) throw fail('auth.required');
     if (!/^oub_[A-Za-z0-9_-]{43}$/.test(secret)) throw fail('auth.invalid');
     const digest = hash('sha256', secret);
-    if (connection) sent.set(connection, { secret, digest });
-    return digest;
-  };
-
-  const actorBehind = (secret: string | undefined, door: Door, connection?: object): Actor => {
-    if (!secret) throw fail('auth.required');
-    const digest = digestOf(secret, connection);
     const found = store.find(digest);
     if (!found || !isSame(found.hash, digest) || isOver(found.row)) throw fail('auth.invalid');
     noteUse(found.row);

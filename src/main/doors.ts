@@ -90,7 +90,7 @@ export async function openDoors(ground: Ground, agents: Agents, tools: Tools, pu
   });
   await mcpDoor(app, {
     gate,
-    authenticate: (request) => auth.recognise(bearerOf(request), 'mcp', request.socket ?? request),
+    authenticate: (request) => auth.recognise(bearerOf(request), 'mcp'),
     posts,
     readBody: (request, limit) => room.read(request, limit),
     servers,
