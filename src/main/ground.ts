@@ -5,6 +5,7 @@ import { ensureAdminToken, signIns, tokens } from '../auth/index.ts';
 import { openConfig } from '../config/index.ts';
 import { packageRoot } from '../entry.ts';
 import { openObserver } from '../observe/index.ts';
+import { fail } from '../schema/index.ts';
 import { dialler } from '../sources/http/index.ts';
 import {
   Database,
@@ -15,6 +16,7 @@ import {
   sqliteSecrets,
   sqliteSignIns,
   sqliteTokens,
+  type Home,
 } from '../store/index.ts';
 import type { Closers } from './closers.ts';
 
@@ -37,8 +39,7 @@ const answersStayMs = 30 * 24 * 3600_000;
 
 /** What everything stands on: the home, its database, configuration, records, tokens, secrets, the way out. */
 export async function openGround(options: ServerOptions, closers: Closers) {
-  const home = await openHome(options.home);
-  const db = new Database(home.stateDb);
+  const { home, db } = await openPlace(options.home);
   closers.push(() => db.close());
   const keyFor = await homeKeys(home.root);
   const config = await openConfig(home);
@@ -97,3 +98,22 @@ export async function openGround(options: ServerOptions, closers: Closers) {
     net,
   };
 }
+
+/** The folder and its database; fails with home.unusable, and says what to do. */
+async function openPlace(root: string): Promise<{ home: Home; db: Database }> {
+  try {
+    const home = await openHome(root);
+    return { home, db: new Database(home.stateDb) };
+  } catch (error) {
+    const { code, errcode, message } = error as NodeJS.ErrnoException & { errcode?: number };
+    const isDamaged = errcode === sqliteCorrupt || errcode === sqliteNotADatabase;
+    if (code === undefined || (code.startsWith('ERR_') && !isDamaged)) throw error;
+    const advice = isDamaged
+      ? 'Put a backup back with: oubliette restore. Or move state.db away: tokens, projects and sessions then begin anew, the catalog stays.'
+      : 'Choose a folder of your own that can be written: --home or OUBLIETTE_HOME.';
+    const reason = `${isDamaged ? `state.db is damaged (${message})` : message}. ${advice}`;
+    throw fail('home.unusable', { home: root, reason }, { cause: error });
+  }
+}
+
+const [sqliteCorrupt, sqliteNotADatabase] = [11, 26];

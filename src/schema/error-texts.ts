@@ -63,6 +63,7 @@ export const sentences = {
   'limit.cost': 'The budget of {limit} USD is spent.',
   'limit.storage': 'No more space: {reason}',
   'server.internal': 'Something went wrong inside the server; the log has it under this requestId.',
+  'home.unusable': 'The home {home} cannot be used: {reason}',
   'server.stopping': 'The server is stopping. Try again when it is back.',
   'server.busy': 'The server is taking in as many large bodies as it has room for. Try again in {seconds} s.',
   not_supported: '{what} is not supported.',

@@ -73,6 +73,7 @@ export const catalogue = {
   'limit.cost': request(429),
   'limit.storage': request(429),
   'server.internal': { http: 500, rpc: -32603, retryable: true },
+  'home.unusable': { http: 500, rpc: -32603, retryable: false },
   'server.stopping': busy(503),
   'server.busy': busy(503),
   not_supported: request(501),

@@ -139,6 +139,21 @@ test('a taken port is a clear failure', async () => {
   await server.stop();
 });
 
+test('a home that cannot be used is a clear failure', async () => {
+  const serve = (home: string) => oubliette(['serve', '--home', home, '--port', '0']);
+  const file = join(scratch, 'file');
+  await writeFile(file, '');
+  const noFolder = await serve(file);
+  assert.equal(noFolder.code, 1);
+  assert.match(noFolder.err, /The home \S+file cannot be used: EEXIST.* Choose a folder .*--home or OUBLIETTE_HOME/);
+  const damaged = join(scratch, 'damaged');
+  await mkdir(damaged, { mode: 0o700 });
+  await writeFile(join(damaged, 'state.db'), 'no database, but as long as one'.repeat(100));
+  const noDatabase = await serve(damaged);
+  assert.equal(noDatabase.code, 1);
+  assert.match(noDatabase.err, /state\.db is damaged \(file is not a database\)\. .*oubliette restore/);
+});
+
 test('without a server a command says how to start one, also when server.json is stale', async () => {
   const home = join(scratch, 'none');
   for (const prepare of [
