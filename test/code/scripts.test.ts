@@ -33,6 +33,13 @@ test('a script calls other tools; its arguments are variables', async () => {
   assert.equal(await server.run('multi.colours(city="Bern")["city"]'), 'Bern');
 });
 
+test('an argument whose name Python keeps for itself gets an underscore more', async () => {
+  const argSchema = { type: 'object', properties: { from: { type: 'string' }, in: { type: 'string' } } };
+  const code = '[from_, in_, args["from"]]';
+  assert.equal((await put('between', script(code, { argSchema }))).status, 201);
+  assert.deepEqual((await server.call('multi_between', { from: 'a' })).value, ['a', null, 'a']);
+});
+
 test('what is wrong with a program is found when it is stored', async () => {
   for (const [code, reason] of [
     ['x = (', /SyntaxError/],

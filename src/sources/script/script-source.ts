@@ -1,5 +1,5 @@
 import { neededFunctions } from '../../code/index.ts';
-import { fail, isObject, type Actor, type Source, type Tool } from '../../schema/index.ts';
+import { fail, isObject, isPythonKeyword, type Actor, type Source, type Tool } from '../../schema/index.ts';
 import { catalogWorld, lookups, newNotes } from './catalog-world.ts';
 import { newBudget, type RunDeps } from './run-tool.ts';
 
@@ -76,7 +76,10 @@ function inputNames(tool: Tool): string[] {
   return [...new Set([...properties.map(variableName).filter((name) => identifier.test(name)), 'args'])];
 }
 
-const variableName = (property: string): string => property.replace(/[^\p{ID_Continue}]/gu, '_');
+function variableName(property: string): string {
+  const name = property.replace(/[^\p{ID_Continue}]/gu, '_');
+  return isPythonKeyword(name) ? `${name}_` : name;
+}
 
 function asVariables(args: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(
