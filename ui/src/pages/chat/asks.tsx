@@ -4,6 +4,7 @@ import { messageOf } from '../../api/errors.ts';
 import { Icon } from '../../parts/icon.tsx';
 import { Note } from '../../parts/page.tsx';
 import { Prose } from '../../parts/prose.tsx';
+import { visible } from '../../parts/visible.ts';
 import { When } from '../../parts/when.tsx';
 import { t } from '../../texts/index.ts';
 import { uploadBlob } from './send-message.ts';
@@ -19,7 +20,7 @@ export function PermissionCard({ item, sessionId }: { item: Permission; sessionI
   const { problem, isBusy, go } = useAnswering();
   if (item.choice !== undefined) {
     const name = item.options.find((option) => option.id === item.choice)?.name ?? item.choice;
-    return <Closed>{t('ask.permissionAnswered', { tool: item.tool, choice: name })}</Closed>;
+    return <Closed>{t('ask.permissionAnswered', { tool: visible(item.tool), choice: visible(name) })}</Closed>;
   }
   return (
     <section className="ask" aria-label={t('ask.permission')}>
@@ -27,7 +28,7 @@ export function PermissionCard({ item, sessionId }: { item: Permission; sessionI
         <Icon name="warn" />
         <strong>{t('ask.permission')}</strong>
       </div>
-      <p className="words">{t('ask.permissionAbout', { tool: item.tool })}</p>
+      <p className="words">{t('ask.permissionAbout', { tool: visible(item.tool) })}</p>
       <div className="row wrap">
         {item.options.map((option, index) => (
           <button
@@ -40,7 +41,7 @@ export function PermissionCard({ item, sessionId }: { item: Permission; sessionI
               )
             }
           >
-            {option.name}
+            {visible(option.name)}
           </button>
         ))}
       </div>

@@ -5,6 +5,7 @@ import { Icon } from '../../parts/icon.tsx';
 import { duration } from '../../parts/numbers.ts';
 import { asText, Output } from '../../parts/output.tsx';
 import { Prose } from '../../parts/prose.tsx';
+import { visible } from '../../parts/visible.ts';
 import { exactTime } from '../../parts/when.tsx';
 import { statusWord } from '../../parts/status-badge.tsx';
 import { t } from '../../texts/index.ts';
@@ -106,7 +107,7 @@ function ToolCard({ item }: { item: Extract<Item, { kind: 'tool' }> }) {
     <details className="tool-card">
       <summary>
         <Icon name="tools" size={14} />
-        <code className="strong cut">{item.tool}</code>
+        <code className="strong cut">{visible(item.tool)}</code>
         <code className="tiny faint cut grow">{brief(item.args)}</code>
         {took === undefined ? null : <span className="tiny quiet number">{duration(took)}</span>}
         <span className={`badge ${tone}`}>{t(word)}</span>
@@ -114,7 +115,7 @@ function ToolCard({ item }: { item: Extract<Item, { kind: 'tool' }> }) {
       <div className="inside">
         <span className="tiny faint">{t('chat.arguments')}</span>
         <pre className="out" tabIndex={0}>
-          {(JSON.stringify(item.args, null, 2) ?? '').slice(0, 40_000)}
+          {visible((JSON.stringify(item.args, null, 2) ?? '').slice(0, 40_000))}
         </pre>
         {item.result === undefined ? null : (
           <>
@@ -127,7 +128,7 @@ function ToolCard({ item }: { item: Extract<Item, { kind: 'tool' }> }) {
   );
 }
 
-const brief = (args: unknown): string => (JSON.stringify(args) ?? '').slice(0, 300);
+const brief = (args: unknown): string => visible((JSON.stringify(args) ?? '').slice(0, 300));
 
 /** What a person ran from the palette; only this browser shows it, the agent does not see it. */
 export function LocalCard({ result, onInsert }: { result: LocalResult; onInsert(text: string): void }) {
