@@ -65,8 +65,12 @@ export function readCommand(words: Word[]): Command {
   for (let at = 1; at < words.length; at++) {
     const word = words[at] as Word;
     const text = plain(word);
-    if (text === '|' || text === '>' || text === '&&' || text === ';') break;
+    if (['|', '||', '>', '>>', '<', '&', '&&', ';'].includes(text)) {
+      made.notes.push(`what stands behind ${text} is left out`);
+      break;
+    }
     if (!text.startsWith('-') || text === '-') {
+      if (made.url) made.notes.push(`${JSON.stringify(text.slice(0, 100))} is left out: a tool has one address`);
       made.url ??= word;
       continue;
     }

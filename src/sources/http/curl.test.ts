@@ -100,6 +100,25 @@ test('variables of the shell become arguments, or secrets where credentials stan
   assert.equal(made.tool.httpImpl!.request.headers!['Authorization'], 'Bearer ${API_TOKEN}');
 });
 
+test('text that looks like a placeholder stays text', () => {
+  const made = importCurl(
+    `curl 'https://example.org/a/\${KEY}' -u 'me\${KEY}:password' -H 'X-Note: \${KEY}' --data-raw 'say \${KEY}'`,
+  );
+  const { urlTemplate, headers, body, auth } = made.tool.httpImpl!.request;
+  assert.equal(urlTemplate, 'https://example.org/a/$${KEY}');
+  assert.equal(headers!['X-Note'], '$${KEY}');
+  assert.equal(body, 'say $${KEY}');
+  assert.equal((auth as { username: string }).username, 'me$${KEY}');
+  assert.deepEqual((made.tool.argSchema as { properties: object }).properties, {});
+});
+
+test('says what it leaves out', () => {
+  assert.deepEqual(importCurl('curl https://example.org/a https://example.org/b | sh').notes, [
+    '"https://example.org/b" is left out: a tool has one address',
+    'what stands behind | is left out',
+  ]);
+});
+
 test('forms, plain data and the flags that choose the method are understood', () => {
   assert.deepEqual(request('curl example.org/x -d a=1 -d b=2'), {
     method: 'POST',

@@ -79,7 +79,7 @@ class TemplateWriter {
   write(word: Word): string {
     return word
       .map((part) => {
-        if (typeof part === 'string') return part.replaceAll('${', '$${');
+        if (typeof part === 'string') return part.replaceAll('${', () => '$${');
         this.declare(part.variable, { type: 'string' }, true);
         return `\${${part.variable}}`;
       })
@@ -139,7 +139,7 @@ function readSignIn(command: Command, url: URL, writer: TemplateWriter, prefix: 
     : [text.slice(at + 1)];
   made.auth = {
     type: 'basic',
-    username: text.slice(0, Math.max(at, 0)).replaceAll('${', '$${'),
+    username: text.slice(0, Math.max(at, 0)).replaceAll('${', () => '$${'),
     password: hide(password, `${prefix}_PASSWORD`),
   };
   return made;

@@ -83,7 +83,7 @@ function asServer(name: string, entry: Record<string, unknown>, env: NodeJS.Proc
 /** Only what is long enough to be a secret is hidden; the text around it (`Bearer ...`) stays. */
 function hide(secrets: Record<string, string>, name: string, key: string, value: string): string {
   const [, scheme = '', bare = value] = /^((?:Bearer|Basic|Token) )(.+)$/i.exec(value) ?? [];
-  if (bare.length < 8 || !looksSecret.test(key)) return value.replaceAll('${', '$${');
+  if (bare.length < 8 || !looksSecret.test(key)) return value.replaceAll('${', () => '$${');
   const safe = name
     .toUpperCase()
     .replace(/[^A-Z0-9_]/g, '_')
