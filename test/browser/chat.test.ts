@@ -110,6 +110,22 @@ describe('a chat', () => {
     await world.server.call('session_end', { session_id });
   });
 
+  test('is ended only when that was confirmed, and a message takes it up again', async () => {
+    const end = async (): Promise<void> => {
+      await page.locator('.chat-head').getByRole('button', { name: 'More actions' }).click();
+      await page.getByRole('menuitem', { name: 'End session' }).click();
+    };
+    await end();
+    await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click();
+    await page.locator('.chat-head .badge', { hasText: 'idle' }).waitFor();
+    await end();
+    await page.getByRole('dialog').getByRole('button', { name: 'End session' }).click();
+    await page.locator('.chat-head .badge', { hasText: 'ended' }).waitFor();
+    await message().fill('"back" + " again"');
+    await message().press('Enter');
+    await agentSays('back again');
+  });
+
   test('keeps a half-written message through a reload', async () => {
     await message().fill('half a thought');
     await page.reload();

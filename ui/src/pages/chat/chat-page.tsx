@@ -12,6 +12,7 @@ import { Prose } from '../../parts/prose.tsx';
 import { StatusBadge } from '../../parts/status-badge.tsx';
 import { toastError } from '../../parts/toasts.tsx';
 import { t } from '../../texts/index.ts';
+import { EndSession } from '../sessions/end-session.tsx';
 import { UsageText, Plan } from './chat-facts.tsx';
 import { Flow } from './chat-flow.tsx';
 import { ChatList } from './chat-list.tsx';
@@ -127,6 +128,7 @@ function Conversation({ session }: { session: Session }) {
   const { transcript, state, problem } = useSessionStream(session.id, after);
   const project = useQuery(allProjects()).data?.projects.find((each) => each.id === session.project_id);
   const [results, addResult] = useLocalResults(session.id);
+  const [isEnding, setEnding] = useState(false);
   const composer = useRef<ComposerHandle>(null);
   const palette = usePalette();
   const newest = useRef(-1);
@@ -175,12 +177,13 @@ function Conversation({ session }: { session: Session }) {
                 label: t('sessions.end'),
                 icon: 'stop',
                 isDanger: true,
-                run: () => void own('session_end', { session_id: session.id }).catch(toastError),
+                run: () => setEnding(true),
               },
             ]}
           />
         </div>
       </header>
+      {isEnding ? <EndSession sessionId={session.id} onClose={() => setEnding(false)} /> : null}
       <Flow transcript={transcript} sessionId={session.id}>
         {after >= 0 ? (
           <div className="row" style={{ justifyContent: 'center' }}>

@@ -1,11 +1,10 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { useEffect, useMemo, useRef, useState } from 'react';
-import { own, request } from '../../api/client.ts';
+import { request } from '../../api/client.ts';
 import { follow } from '../../api/follow.ts';
-import { allProjects, allSessions, oneSession, queries } from '../../api/queries.ts';
+import { allProjects, allSessions, oneSession } from '../../api/queries.ts';
 import type { Session, SessionEvent } from '../../api/shapes.ts';
-import { Confirm } from '../../parts/confirm.tsx';
 import { SearchField } from '../../parts/fields.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { count, money } from '../../parts/numbers.ts';
@@ -16,6 +15,7 @@ import { toastError } from '../../parts/toasts.tsx';
 import { clockTime, exactTime, When } from '../../parts/when.tsx';
 import { t } from '../../texts/index.ts';
 import { isOver } from '../chat/transcript.ts';
+import { EndSession } from './end-session.tsx';
 import { treeOrder } from './session-list.tsx';
 
 const shownAtFirst = 400;
@@ -80,19 +80,7 @@ function OneSession({ session }: { session: Session }) {
           <Tree session={session} />
         </div>
       </div>
-      {isEnding ? (
-        <Confirm
-          title={t('sessions.endTitle')}
-          action={t('sessions.end')}
-          onClose={() => setEnding(false)}
-          run={async () => {
-            await own('session_end', { session_id: session.id });
-            await queries.invalidateQueries({ queryKey: ['session'] });
-          }}
-        >
-          <p>{t('sessions.endAbout')}</p>
-        </Confirm>
-      ) : null}
+      {isEnding ? <EndSession sessionId={session.id} onClose={() => setEnding(false)} /> : null}
     </Page>
   );
 }
