@@ -28,7 +28,7 @@ describe('oubliette-client', () => {
   let key: string;
   const open: Client[] = [];
   before(async () => {
-    server = await testServer({ config: 'limits: { sessionsPerProject: 30 }\n' });
+    server = await testServer({ config: 'limits: { sessionsPerProject: 30, reconnectGraceMs: 60000 }\n' });
     projectId = (await value(server, 'project_create', { name: 'clients' })).id;
     key = (await value(server, 'token_create', { name: 'k', scope: 'write' })).token;
   });
@@ -206,12 +206,10 @@ describe('oubliette-client', () => {
     );
     const child = await value(server, 'session_get', { session_id: spawned.session_id });
     assert.deepEqual([child.parent_id, child.depth], [sessionId, 1]);
-    await until(
-      async () =>
-        text(await client.callTool({ name: 'session_events', arguments: { session_id: spawned.session_id } })).includes(
-          '"text":"23"',
-        ),
-      20_000,
+    await until(async () =>
+      text(await client.callTool({ name: 'session_events', arguments: { session_id: spawned.session_id } })).includes(
+        '"text":"23"',
+      ),
     );
     assert.equal(
       (await client.callTool({ name: 'session_events', arguments: { session_id: other.sessionId } })).isError,

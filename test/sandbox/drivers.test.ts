@@ -105,23 +105,23 @@ for (const name of drivers)
     test('ends all processes, also those that ignore signals and left their group', async () => {
       const spec = await kit.spec();
       await driver.start(spec);
-      await driver.exec(spec.id, shell('(trap "" TERM HUP; setsid sleep 12345 </dev/null >/dev/null 2>&1 &); true'));
+      await driver.exec(spec.id, shell(`(trap "" TERM HUP; setsid ${nap} </dev/null >/dev/null 2>&1 &); true`));
       const waiting = driver.wait(spec.id);
       await driver.stop(spec.id, 1000);
       assert.equal((await driver.get(spec.id))?.status, 'exited');
       assert.equal(typeof (await waiting).exitCode, 'number');
-      assert.ok(!(await commandLines()).some((line) => line.includes('sleep\0') && line.includes('12345')));
+      assert.equal(await naps(), 0);
       await driver.stop(spec.id, 1000);
       await driver.remove(spec.id);
       await driver.remove(spec.id);
     });
 
     test('ends with its supervisor, whatever else still runs in it', async () => {
-      const spec = await kit.spec({ env: { OUBLIETTE_LONELY_MS: '1500' } });
+      const spec = await kit.spec({ env: { OUBLIETTE_LONELY_MS: '4000' } });
       await driver.start(spec);
-      await driver.exec(spec.id, shell('(setsid sleep 23456 </dev/null >/dev/null 2>&1 &); true'));
+      await driver.exec(spec.id, shell(`(setsid ${nap} </dev/null >/dev/null 2>&1 &); true`));
       assert.deepEqual(await driver.wait(spec.id), { exitCode: 0 });
-      assert.ok(!(await commandLines()).some((line) => line.includes('23456')));
+      assert.equal(await naps(), 0);
     });
 
     test('keeps the last lines of what the first process wrote, and its exit code', async () => {
@@ -137,15 +137,13 @@ for (const name of drivers)
     test('a fork bomb hits its limit and the sandbox can still be ended', async () => {
       const spec = await kit.spec();
       await driver.start(spec);
-      const bomb =
-        'i=0; while [ $i -lt 300 ]; do sleep 30 & i=$((i+1)); done 2>&1 | head -c 200; ls -d /proc/[0-9]* | wc -l';
+      const bomb = `i=0; while [ $i -lt 300 ]; do ${nap} & i=$((i+1)); done 2>&1 | head -c 200; ls -d /proc/[0-9]* | wc -l`;
       const result = await driver
         .exec(spec.id, shell(bomb, 3000))
         .catch((error: Error) => ({ stdout: '', stderr: error.message }));
-      const processes = await commandLines();
-      assert.ok(processes.filter((line) => line === 'sleep\x0030\0').length < 64, result.stdout);
+      assert.ok((await naps()) < 64, result.stdout);
       await driver.remove(spec.id);
-      assert.ok(!(await commandLines()).includes('sleep\x0030\0'));
+      assert.equal(await naps(), 0);
     });
 
     test('an agent that eats all memory is ended, its sandbox lives and says so', async () => {
@@ -230,6 +228,12 @@ for (const name of drivers)
   });
 
 const agentPrompt = (state: AgentState, text: string): Step => acpDriver.prompt(state, { text });
+
+/** A command that no other process on this machine has. */
+const nap = `sleep ${1_000_000 + process.pid}`;
+
+const naps = async (): Promise<number> =>
+  (await commandLines()).filter((line) => line.includes(nap.replace(' ', '\0'))).length;
 
 async function commandLines(): Promise<string[]> {
   const pids = (await readdir('/proc')).filter((entry) => /^\d+$/.test(entry));
