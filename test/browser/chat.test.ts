@@ -26,6 +26,7 @@ describe('a chat', () => {
     await message().press('Enter');
     await agentSays('sum: 3');
     assert.match(page.url(), /\/chat\/ses_/);
+    await comesToBe(() => page.title(), '"sum: " + str(1 + 2) · Oubliette');
     assert.equal(await page.locator('.bubble.user').count(), 1);
   });
 

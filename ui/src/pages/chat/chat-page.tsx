@@ -16,6 +16,7 @@ import { EndSession } from '../sessions/end-session.tsx';
 import { UsageText, Plan } from './chat-facts.tsx';
 import { Flow } from './chat-flow.tsx';
 import { ChatList } from './chat-list.tsx';
+import { useChatTitle } from './chat-title.tsx';
 import { Composer, type ComposerHandle } from './composer.tsx';
 import { useLocalResults } from './local-results.ts';
 import { ProjectDialog, ProjectPicker } from './project-picker.tsx';
@@ -136,7 +137,7 @@ function Conversation({ session }: { session: Session }) {
     newest.current = transcript.lastIndex;
   }, [transcript.lastIndex]);
   const status = transcript.status || session.status;
-  useTitle(`${project?.name ?? ''} ${t('nav.chat')}`);
+  useTitle(useChatTitle(session.id));
 
   useEffect(
     () =>
