@@ -13,8 +13,9 @@ export async function chaos(rounds: number): Promise<Tally> {
   const files = globSync('{src,ui/src,test}/**/*.test.ts', { cwd: root })
     .map((file) => join(root, file))
     .filter((file) => readFileSync(file, 'utf8').includes('kit/fast-check.ts'));
+  const first = Number(process.env['OUBLIETTE_TEST_SEED'] ?? randomInt(2 ** 31));
   for (let round = 0; round < rounds; round++) {
-    const seed = String(randomInt(2 ** 31));
+    const seed = String(first + round);
     const env = { ...process.env, OUBLIETTE_TEST_SEED: seed };
     for await (const { type, data } of run({ files, concurrency: 2, cwd: root, env })) {
       if (type === 'test:pass') tally.counted['passed']!++;
