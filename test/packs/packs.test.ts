@@ -186,6 +186,7 @@ export function odd() { return 10n; } odd.tool = ${tool()};
 export function circle() { const a: any = {}; a.a = a; return a; } circle.tool = ${tool()};
 export function leaves() { process.exit(1); } leaves.tool = ${tool()};
 export function nothing() { throw undefined; } nothing.tool = ${tool()};
+export function wordless() { throw { toString() { throw 1; } }; } wordless.tool = ${tool()};
 export function late() { setTimeout(() => { throw new Error('late'); }, 1); return new Promise(() => {}); } late.tool = ${tool()};`,
   );
   await assert.rejects(
@@ -195,6 +196,7 @@ export function late() { setTimeout(() => { throw new Error('late'); }, 1); retu
   );
   for (const name of ['odd', 'circle', 'leaves', 'nothing', 'late'])
     await assert.rejects(run(`bad.${name}`), hasCode('tool.failed'), name);
+  await assert.rejects(run('bad.wordless'), /wordless: it threw something that cannot be put into words/);
   await assert.rejects(run('bad.throws'), /no such city/);
 });
 

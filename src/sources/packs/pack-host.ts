@@ -44,12 +44,21 @@ async function load({ file, drop }: Extract<ToHost, { type: 'load' }>): Promise<
     const tools = [...functions].map(([name, each]) => ({ name, info: plain(each.tool) }));
     say({ type: 'loaded', bundle: plain(module['bundle']), tools });
   } catch (error) {
-    const { message = String(error), stack = '' } = (error ?? {}) as Partial<Error>;
-    say({ type: 'broken', message, stack });
+    say({ type: 'broken', ...wordsOf(error) });
     // Node prints the place of a syntax error only when nobody catches it.
     setImmediate(() => {
       throw error;
     });
+  }
+}
+
+/** What was thrown, which may be anything, also something that throws when it is read. */
+function wordsOf(error: unknown): { message: string; stack: string } {
+  try {
+    const { message = error, stack = '' } = (error ?? {}) as { message?: unknown; stack?: unknown };
+    return { message: String(message), stack: String(stack) };
+  } catch {
+    return { message: 'it threw something that cannot be put into words', stack: '' };
   }
 }
 
@@ -65,8 +74,7 @@ async function run({ id, name, args, about }: Extract<ToHost, { type: 'call' }>)
     const value = await functions.get(name)?.(args, callFor(id, about, stop.signal));
     say({ type: 'done', id, ok: true, json: JSON.stringify(value) ?? 'null' });
   } catch (error) {
-    const { message = String(error), stack = '' } = (error ?? {}) as Partial<Error>;
-    say({ type: 'done', id, ok: false, message: String(message), stack: String(stack) });
+    say({ type: 'done', id, ok: false, ...wordsOf(error) });
   } finally {
     running.delete(id);
   }
