@@ -296,6 +296,14 @@ test('holds what a call was made with only until it is told, and forgets the old
   );
 });
 
+test('a permission request that offers no answer is refused at once', () => {
+  const talk = ready();
+  talk.do((state) => acpDriver.prompt(state, { text: 'go' }));
+  talk.say({ ...question, params: { ...question.params, options: [] } });
+  assert.ok(!talk.events.some((event) => event.type === 'permission_request'));
+  assert.deepEqual(talk.heard().at(-1)?.['result'], { outcome: { outcome: 'cancelled' } });
+});
+
 test('goes on with a turn that began under an earlier version, which held its calls by their ids', () => {
   const talk = ready();
   talk.do((state) => acpDriver.prompt(state, { text: 'go' }));

@@ -245,7 +245,9 @@ function askPermission(step: Draft<Inner>, id: RpcId, params: Record<string, unk
     const choice = wanted.map((kind) => options.find((option) => option.kind === kind)).find(Boolean);
     return respond(step, id, choice ? { outcome: { outcome: 'selected', optionId: choice.id } } : cancelledPermission);
   }
-  if (Object.keys(step.inner.asks).length >= maxOpenAsks) return respond(step, id, cancelledPermission);
+  // A question without a possible answer would only wait for its deadline.
+  const isAskable = options.length > 0 && Object.keys(step.inner.asks).length < maxOpenAsks;
+  if (!isAskable) return respond(step, id, cancelledPermission);
   const key = JSON.stringify(id);
   step.inner.asks = { ...step.inner.asks, [key]: id };
   step.emit({ type: 'permission_request', key, tool, options });
