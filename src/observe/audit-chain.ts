@@ -54,7 +54,8 @@ export class AuditChain {
     return this.#db.write((db) => {
       let { seq, hash } = this.#head() ?? { seq: 0, hash: '' };
       for (const entry of entries) {
-        const values = entry.with(argsAt, this.#keyed('args', String(entry[argsAt]))).map(asStored);
+        const values = entry.map(asStored);
+        values[argsAt] = this.#keyed('args', String(entry[argsAt]));
         hash = this.#seal(hash, ++seq, values);
         db.run(insertRow, seq, ...values, hash);
       }
@@ -118,7 +119,9 @@ export class AuditChain {
 
 /** As the database gives it back: half a character is stored as another one, and a NUL may end the text. */
 const asStored = (value: SqlValue): SqlValue =>
-  typeof value === 'string' ? value.toWellFormed().replaceAll('\0', '\ufffd') : value;
+  typeof value === 'string' && (value.includes('\0') || !value.isWellFormed())
+    ? value.toWellFormed().replaceAll('\0', '\ufffd')
+    : value;
 
 export interface AuditQuery {
   limit: number;

@@ -1,7 +1,6 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { entryPoint } from '../entry.ts';
-import type { Entry } from './audit-chain.ts';
 
 /** What the thread is given to begin with. */
 export interface AuditThreadData {
@@ -9,7 +8,7 @@ export interface AuditThreadData {
   key: Uint8Array;
 }
 
-/** How many entries could not be written, and why. */
+/** How many portions could not be written, and why. */
 export interface AuditThreadAnswer {
   left: number;
   problem?: string;
@@ -31,15 +30,18 @@ export class AuditThread {
     this.#worker.once('exit', () => (this.#hasEnded = true));
   }
 
-  /** As the chain's own. One at a time: the next list is handed over when the last one is answered. */
-  async append(entries: Entry[]): Promise<void> {
+  /**
+   * Appends portions of entries, each of them whole or not at all, and takes out of the list what is written. One list at a
+   * time: the next is handed over when the last one is answered.
+   */
+  async append(portions: string[]): Promise<void> {
     if (this.#hasEnded) throw new Error(endedText);
     // What is on its way keeps the process alive, an idle thread does not.
     this.#worker.ref();
-    this.#worker.postMessage(JSON.stringify(entries));
+    this.#worker.postMessage(portions);
     try {
       const [{ left, problem }] = (await this.#answer()) as [AuditThreadAnswer];
-      entries.splice(0, entries.length - left);
+      portions.splice(0, portions.length - left);
       if (problem !== undefined) throw new Error(problem);
     } finally {
       this.#worker.unref();

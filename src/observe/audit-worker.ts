@@ -1,8 +1,9 @@
 import { setPriority } from 'node:os';
 import { parentPort, workerData } from 'node:worker_threads';
 import { Database } from '../store/index.ts';
-import { AuditChain, type Entry } from './audit-chain.ts';
+import { AuditChain } from './audit-chain.ts';
 import type { AuditThreadAnswer, AuditThreadData } from './audit-thread.ts';
+import { entriesIn } from './waiting-entries.ts';
 
 const background = 10;
 const port = parentPort;
@@ -12,10 +13,17 @@ const { path, key } = workerData as AuditThreadData;
 setPriority(background);
 const chain = await AuditChain.open(new Database(path), key);
 
-port.on('message', (text: string) => {
-  const entries = JSON.parse(text) as Entry[];
-  chain.append(entries).then(
-    () => port.postMessage({ left: 0 } satisfies AuditThreadAnswer),
-    (error: Error) => port.postMessage({ left: entries.length, problem: error.message } satisfies AuditThreadAnswer),
-  );
-});
+port.on('message', (portions: string[]) => void append(portions).then((answer) => port.postMessage(answer)));
+
+async function append(portions: readonly string[]): Promise<AuditThreadAnswer> {
+  let left = portions.length;
+  try {
+    for (const portion of portions) {
+      await chain.append(entriesIn(portion));
+      left--;
+    }
+    return { left };
+  } catch (error) {
+    return { left, problem: (error as Error).message };
+  }
+}

@@ -1,8 +1,9 @@
 import type { CallRecord } from '../schema/index.ts';
 import type { Database } from '../store/index.ts';
-import { AuditChain, entryOf, type AuditQuery, type Entry } from './audit-chain.ts';
+import { AuditChain, entryOf, type AuditQuery } from './audit-chain.ts';
 import { AuditThread } from './audit-thread.ts';
 import { Behind } from './behind.ts';
+import { entriesIn, WaitingEntries } from './waiting-entries.ts';
 import type { WalSync } from './wal-sync.ts';
 
 const writeReadsAfterMs = 250;
@@ -19,8 +20,8 @@ export class Audit {
   readonly #behind: Behind;
   readonly #onError: (error: unknown) => void;
   readonly #openThread: () => AuditThread;
+  readonly #reads = new WaitingEntries();
   readonly #polls = new Map<string, { record: CallRecord; calls: number; durationMs: number }>();
-  #reads: Entry[] = [];
   #pollMinute = 0;
   #thread: AuditThread | undefined;
 
@@ -40,7 +41,7 @@ export class Audit {
   addRead(record: CallRecord): void {
     if (isPoll(record)) return this.#countPoll(record);
     this.#reads.push(entryOf(record));
-    if (this.#reads.length === writeAtOnce) void this.#behind.flush();
+    if (this.#reads.size === writeAtOnce) void this.#behind.flush();
     else this.#behind.soon();
   }
 
@@ -96,19 +97,24 @@ export class Audit {
   }
 
   async #writeReads(): Promise<void> {
-    const entries = this.#reads;
-    this.#reads = [];
-    if (entries.length === 0) return;
+    if (this.#reads.size === 0) return;
+    if (this.#reads.size >= flood) this.#thread ??= this.#openThread();
+    const portions = this.#reads.take();
     try {
-      if (entries.length >= flood) this.#thread ??= this.#openThread();
-      await (this.#thread ?? this.#chain).append(entries);
+      if (this.#thread) await this.#thread.append(portions);
+      else await this.#appendHere(portions);
     } catch (error) {
       // Tried again with what comes next, up to what memory can bear.
       void this.#thread?.end();
       this.#thread = undefined;
-      this.#reads = [...entries, ...this.#reads].slice(0, maxWaiting);
+      this.#reads.putBack(portions, maxWaiting);
       throw error;
     }
+  }
+
+  /** As the thread's: takes out of the list what is written. */
+  async #appendHere(portions: string[]): Promise<void> {
+    for (; portions.length > 0; portions.shift()) await this.#chain.append(entriesIn(portions[0]!));
   }
 }
 
