@@ -17,7 +17,7 @@ const maxViews = 2000;
 /** The catalog as programs see it. What was looked up is kept until the catalog changes. */
 export function directory(catalog: Catalog, views: ToolViews): Directory {
   let packs: Map<string, KnownPack> | undefined;
-  const seen = new Map<ToolSummary, Promise<ToolView | undefined>>();
+  const seen = new Map<ToolSummary, ToolView | Promise<ToolView | undefined>>();
   catalog.onChange(() => {
     packs = undefined;
     seen.clear();
@@ -54,14 +54,18 @@ export function directory(catalog: Catalog, views: ToolViews): Directory {
       [...all().values()].filter((pack) => isInReach(actor, pack)).sort((a, b) => (a.name < b.name ? -1 : 1)),
     tool({ name }, fn) {
       const versions = all().get(name)?.versions(fn);
-      if (!versions) return Promise.resolve(undefined);
-      let view = seen.get(versions[0]!);
-      if (!view) {
-        if (seen.size >= maxViews) seen.clear();
-        view = look(versions);
-        seen.set(versions[0]!, view);
-      }
-      return view;
+      if (!versions) return undefined;
+      const first = versions[0]!;
+      const known = seen.get(first);
+      if (known) return known;
+      if (seen.size >= maxViews) seen.clear();
+      const looking: Promise<ToolView | undefined> = look(versions).then((view) => {
+        // Unless the catalog has changed meanwhile.
+        if (view && seen.get(first) === looking) seen.set(first, view);
+        return view;
+      });
+      seen.set(first, looking);
+      return looking;
     },
   };
 }

@@ -17,6 +17,6 @@ export interface PackEntry {
 export interface Directory {
   pack(actor: Actor, name: string): PackEntry | undefined;
   packs(actor: Actor): PackEntry[];
-  /** The tool behind a function: its newest enabled version, or a disabled one that says why. */
-  tool(pack: PackEntry, fn: string): Promise<ToolView | undefined>;
+  /** The tool behind a function: its newest enabled version, or a disabled one that says why; at once if it was asked for before. */
+  tool(pack: PackEntry, fn: string): ToolView | undefined | Promise<ToolView | undefined>;
 }

@@ -45,8 +45,8 @@ export function catalogWorld(deps: WorldDeps, call: Call, budget: Budget, notes:
       return pack !== undefined && (await toolOf(deps.directory, actor, pack, name))?.level === 'read';
     },
     async call(target, args, signal) {
-      const view =
-        target.pack === undefined ? undefined : await toolOf(deps.directory, actor, target.pack, target.name);
+      const found = target.pack === undefined ? undefined : toolOf(deps.directory, actor, target.pack, target.name);
+      const view = found instanceof Promise ? await found : found;
       try {
         const outcome = await call.invoke(view?.name ?? target.name, args, { signal, budget: inner });
         if (view) take(notes, target.pack!, view, outcome);
@@ -98,7 +98,7 @@ export function infoOf(view: ToolView, fullName: string): FunctionInfo {
   return info;
 }
 
-async function toolOf(directory: Directory, actor: Actor, pack: string, fn: string): Promise<ToolView | undefined> {
+function toolOf(directory: Directory, actor: Actor, pack: string, fn: string): ReturnType<Directory['tool']> {
   const entry = directory.pack(actor, pack);
   return entry && directory.tool(entry, functionName(fn));
 }
