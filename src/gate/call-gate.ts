@@ -89,8 +89,11 @@ export function callGate(deps: CallGateDeps): Gate {
     return first;
   };
 
-  const call: Gate['call'] = async (actor, ref, args, options = {}) => {
-    return await pass(actor, kept(actor, ref) ?? (await find(actor, ref)), args, options);
+  const call: Gate['call'] = (actor, ref, args, options = {}) => {
+    const seen = kept(actor, ref);
+    return seen
+      ? pass(actor, seen, args, options)
+      : find(actor, ref).then((found) => pass(actor, found, args, options));
   };
 
   /** Everything that a call must pass, whatever tool it is for. */
@@ -112,7 +115,11 @@ export function callGate(deps: CallGateDeps): Gate {
     try {
       if (view.limits?.maxRequestBytes !== undefined) demandSize(view, args, view.limits.maxRequestBytes);
       const running = new RunningCall(power, actor, view, requestId, options, deadline);
-      const result = redact.value(await deadline.race(seen.source!.run(view, args, running)));
+      const source = seen.source!;
+      const racing = deadline.race(
+        source.runNow ? source.runNow(view, args, running) : source.run(view, args, running),
+      );
+      const result = redact.value(racing instanceof Promise ? await racing : racing);
       const settled = settle(actor, view, result, options);
       const outcome = settled.large === undefined ? settled.outcome : await keep(actor, settled.outcome, settled.large);
       const written = begun.record(outcome.ok ? 'ok' : 'tool.failed', settled.bytes, true);

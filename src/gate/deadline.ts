@@ -42,11 +42,12 @@ export class Deadline {
     return this.#reason ? this.signal : () => this.signal;
   }
 
-  /** What the work answers, or a rejection as soon as it must not go on. */
-  race<T>(work: Promise<T>): Promise<T> {
+  /** What the work answers, or a rejection as soon as it must not go on; at once where there is nothing to wait for. */
+  race<T>(work: T | Promise<T>): T | Promise<T> {
+    if (!(work instanceof Promise) && !this.#reason) return work;
     return new Promise((resolve, reject) => {
       this.#reject = reject;
-      work.then(resolve, reject);
+      Promise.resolve(work).then(resolve, reject);
       if (this.#reason) reject(this.#reason);
     });
   }
@@ -56,7 +57,7 @@ export class Deadline {
     this.#isOver = true;
     if (!this.#timer) return stragglers.drop(this);
     clearTimeout(this.#timer);
-    this.#heard?.removeEventListener('abort', this.#cancel);
+    this.#heard?.removeEventListener('abort', this);
   }
 
   arm(): void {
@@ -66,14 +67,21 @@ export class Deadline {
     this.#timer = setTimeout(() => this.#expire(), Math.max(1, this.#endsAt - performance.now()));
     // The server's own sockets keep it alive; a call that is waited for must not keep it from stopping.
     this.#timer.unref();
-    this.#heard?.addEventListener('abort', this.#cancel, { once: true });
+    this.#heard?.addEventListener('abort', this, { once: true });
   }
 
   #expire(): void {
     this.#stop(fail('tool.timeout', { tool: this.#tool, timeoutMs: this.#timeoutMs }));
   }
 
-  readonly #cancel = (): void => this.#stop(fail('tool.cancelled', { tool: this.#tool }));
+  /** Whoever asked has gone. */
+  handleEvent(): void {
+    this.#cancel();
+  }
+
+  #cancel(): void {
+    this.#stop(fail('tool.cancelled', { tool: this.#tool }));
+  }
 
   #stop(reason: Error): void {
     if (this.#isOver || this.#reason) return;

@@ -96,4 +96,6 @@ export interface Source {
   level(tool: Tool): Actor['level'];
   /** Runs it. Throw a Failure with a dispatch code, or any Error (becomes `tool.failed`). */
   run(tool: ToolView, args: Record<string, unknown>, call: Call): Promise<ToolResult>;
+  /** The same for a source that need not always be waited for. */
+  runNow?(tool: ToolView, args: Record<string, unknown>, call: Call): ToolResult | Promise<ToolResult>;
 }

@@ -1,8 +1,23 @@
-import { compileSchema, fail, isObject, isToolResult, type Source, type Tool } from '../../schema/index.ts';
+import {
+  compileSchema,
+  fail,
+  isObject,
+  isToolResult,
+  type Source,
+  type Tool,
+  type ToolResult,
+} from '../../schema/index.ts';
 import type { FunctionFinder, RegisteredFunction } from './registry.ts';
 
 /** Runs tools of type `function` (and its old name `go`) by looking their function up at every call. */
 export function functionSource(registry: FunctionFinder): Source {
+  const runNow: NonNullable<Source['runNow']> = (tool, args, call) => {
+    const found = usable(registry, tool);
+    if (!found) throw fail('tool.failed', { reason: `The function ${funcOf(tool)} does not exist any more.` });
+    const answer: unknown = found.run(tool.isBuiltIn ? args : suited(found, funcOf(tool), args), call);
+    return isThenable(answer) ? Promise.resolve(answer).then(resultOf) : resultOf(answer);
+  };
+
   return {
     check(tool) {
       if (!registry.find(funcOf(tool))?.isPublic)
@@ -23,13 +38,17 @@ export function functionSource(registry: FunctionFinder): Source {
 
     level: (tool) => registry.find(funcOf(tool))?.level ?? 'write',
 
-    async run(tool, args, call) {
-      const found = usable(registry, tool);
-      if (!found) throw fail('tool.failed', { reason: `The function ${funcOf(tool)} does not exist any more.` });
-      const answer: unknown = await found.run(tool.isBuiltIn ? args : suited(found, funcOf(tool), args), call);
-      return isToolResult(answer) ? answer : { value: answer === undefined ? null : answer };
-    },
+    run: async (tool, args, call) => runNow(tool, args, call),
+    runNow,
   };
+}
+
+function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return typeof (value as { then?: unknown } | null | undefined)?.then === 'function';
+}
+
+function resultOf(answer: unknown): ToolResult {
+  return isToolResult(answer) ? answer : { value: answer === undefined ? null : answer };
 }
 
 /** The arguments as the function itself declares them: a stored tool has a schema of its own, which may let pass anything. */
