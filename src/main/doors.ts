@@ -103,6 +103,7 @@ export async function openDoors(ground: Ground, agents: Agents, tools: Tools, pu
 }
 
 function isSame(given: string | string[] | undefined, wanted: string): boolean {
-  const bytes = Buffer.from(typeof given === 'string' ? given : '');
+  if (typeof given !== 'string') return false;
+  const bytes = Buffer.from(given);
   return bytes.length === wanted.length && timingSafeEqual(bytes, Buffer.from(wanted));
 }

@@ -30,6 +30,8 @@ export function derivedUuid7(name: string, atMs: number): string {
 }
 
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz';
+/** Two characters at a time: every request gets an id. */
+const pairs = [...alphabet].flatMap((first) => [...alphabet].map((second) => first + second));
 export type IdPrefix = 'proj' | 'wsp' | 'ses' | 'ask' | 'tok' | 'blob' | 'req' | 'msg' | 'box';
 
 /**
@@ -47,9 +49,9 @@ export function newId(prefix: IdPrefix): string {
     // From the lower half: there is room above for all that one millisecond can bring.
     order = pool.readUInt16LE(at + 13) & 0x3fff;
   }
-  let tail = `${alphabet[(order >> 10) & 31]}${alphabet[(order >> 5) & 31]}${alphabet[order & 31]}`;
-  for (let i = 0; i < 13; i++) tail += alphabet[pool[at + i]! & 31];
-  return `${prefix}_${head}${tail}`;
+  let tail = `${alphabet[(order >> 10) & 31]}${pairs[order & 1023]}`;
+  for (let i = 0; i < 12; i += 2) tail += pairs[((pool[at + i]! & 31) << 5) | (pool[at + i + 1]! & 31)];
+  return `${prefix}_${head}${tail}${alphabet[pool[at + 12]! & 31]}`;
 }
 
 // Every request gets an id: asking the system for each one's randomness would cost more than the rest of it.
