@@ -123,6 +123,15 @@ export class ProgramCalls {
    * changed, those of the calls that follow for certain, which spares a way to the child and back for each.
    */
   async answers(asked: MadeCall, certain: readonly CertainCall[]): Promise<Answers> {
+    this.#open++;
+    try {
+      return await this.#answers(asked, certain);
+    } finally {
+      this.#open--;
+    }
+  }
+
+  async #answers(asked: MadeCall, certain: readonly CertainCall[]): Promise<Answers> {
     const [made, ...ahead] = this.#made.splice(0);
     if (made && isSameCall(asked, made))
       return { answer: made.error ? { error: made.error } : { value: made.value! }, ahead };
@@ -157,7 +166,7 @@ export class ProgramCalls {
     return !('error' in resolved) && (await this.#world.isReadOnly?.(resolved.target)) === true;
   }
 
-  async #call(resolved: Resolved, { args, keywords }: Given): Promise<Answer> {
+  #call(resolved: Resolved, { args, keywords }: Given): Answer | Promise<Answer> {
     if ('error' in resolved) return resolved;
     const bound = bindArguments(resolved.info, args, keywords);
     if ('problem' in bound) return { error: { type: 'TypeError', message: bound.problem } };
@@ -167,18 +176,16 @@ export class ProgramCalls {
         `the program made more than ${this.#most} calls. Fetch more per call, or split the work`,
       );
     this.#count++;
-    this.#open++;
-    try {
-      return await this.#world.call(resolved.target, bound.args, this.signal);
-    } finally {
-      this.#open--;
-    }
+    return this.#world.call(resolved.target, bound.args, this.signal);
   }
 
   /** Many calls at once, answers in order; what fails is an answer too. */
   async #parallel(calls: readonly ParallelItem[]): Promise<AnswerFields> {
     const texts: string[] = Array.from({ length: calls.length });
-    const functions = new Map<string, Promise<Resolved>>();
+    const functions = new Map<string, Resolved>();
+    for (const call of calls)
+      if (!('problem' in call) && !functions.has(call.name))
+        functions.set(call.name, await resolveWritten(this.#world, call.name));
     let next = 0;
     const work = async (): Promise<void> => {
       for (let i = next++; i < calls.length; i = next++) {
@@ -187,10 +194,13 @@ export class ProgramCalls {
           texts[i] = jsonText({ error: call.problem });
           continue;
         }
-        let resolving = functions.get(call.name);
-        if (!resolving) functions.set(call.name, (resolving = resolveWritten(this.#world, call.name)));
-        const answer = await this.#call(await resolving, call);
-        texts[i] = 'error' in answer ? jsonText({ error: answer.error.message }) : valueText(answer);
+        this.#open++;
+        try {
+          const answer = await this.#call(functions.get(call.name)!, call);
+          texts[i] = 'error' in answer ? jsonText({ error: answer.error.message }) : valueText(answer);
+        } finally {
+          this.#open--;
+        }
       }
     };
     await Promise.all(Array.from({ length: Math.min(parallelAtOnce, calls.length) }, work));
