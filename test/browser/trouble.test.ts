@@ -162,6 +162,33 @@ describe('the page', () => {
     await page.context().close();
   });
 
+  test("writes times in the reader's zone, as the reader's country writes them", async () => {
+    const project = await world.server.call('project_create', { name: 'Times' });
+    const spawned = await world.server.call('session_spawn', { project_id: project.value.id, message: '1' });
+    const { session_id } = spawned.value;
+    const read = async (locale: string, timezoneId: string): Promise<{ shown: string; at: Date }> => {
+      const context = await world.browser.newContext({ locale, timezoneId });
+      const page = await context.newPage();
+      await page.goto(await signInLink(world.server));
+      await page.locator('.app').waitFor();
+      await page.goto(`${world.server.url}/app/sessions/${session_id}`);
+      const time = page.locator('.timeline time').first();
+      await time.waitFor();
+      const found = { shown: await time.innerText(), at: new Date((await time.getAttribute('datetime'))!) };
+      await context.close();
+      return found;
+    };
+    for (const [locale, zone] of [
+      ['en-GB', 'Asia/Kolkata'],
+      ['en-US', 'America/New_York'],
+      ['de-AT', 'Europe/Vienna'],
+    ] as const) {
+      const { shown, at } = await read(locale, zone);
+      const plain = (text: string): string => text.replace(/\s/g, ' ');
+      assert.equal(plain(shown), plain(at.toLocaleTimeString(locale, { timeZone: zone })));
+    }
+  });
+
   test('gives the focus back when a dialog closes, also one that a menu opened', async () => {
     const page = await world.open(`/tools/${bundleId(1)}`);
     const focused = () =>

@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'react';
-import { currentLanguage, t } from '../texts/index.ts';
+import { currentLanguage, currentLocale, t } from '../texts/index.ts';
 
 const units: readonly [Intl.RelativeTimeFormatUnit, number][] = [
   ['year', 31_536_000],
@@ -30,9 +30,9 @@ export function relativeTime(at: string, now = Date.now()): string {
 }
 
 export const exactTime = (at: string): string =>
-  new Date(at).toLocaleString(currentLanguage(), { dateStyle: 'medium', timeStyle: 'medium' });
+  new Date(at).toLocaleString(currentLocale(), { dateStyle: 'medium', timeStyle: 'medium' });
 
-export const clockTime = (at: string): string => new Date(at).toLocaleTimeString(currentLanguage());
+export const clockTime = (at: string): string => new Date(at).toLocaleTimeString(currentLocale());
 
 function useMinutes(): void {
   const [, tick] = useState(0);

@@ -25,6 +25,10 @@ export function tn(stem: Counted, count: number): string {
 
 export const currentLanguage = (): Language => language;
 
+/** The language with the reader's own country, which decides how dates and hours are written. */
+export const currentLocale = (): string =>
+  navigator.languages.find((each) => each.split('-')[0] === language) ?? language;
+
 export const useLanguage = (): Language =>
   useSyncExternalStore(
     (listener) => {

@@ -3,7 +3,7 @@ import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
 import { bytes, count, duration } from '../../parts/numbers.ts';
 import { exactTime } from '../../parts/when.tsx';
-import { currentLanguage, t } from '../../texts/index.ts';
+import { currentLanguage, currentLocale, t } from '../../texts/index.ts';
 import type { SeriesPoint } from './stats-data.ts';
 
 type Line = readonly [field: keyof SeriesPoint, label: string, colour: string];
@@ -141,7 +141,7 @@ function numberAt(point: SeriesPoint, field: keyof SeriesPoint, isBars: boolean 
 function timeLabels(times: number[]): string[] {
   const isShort = (times.at(-1) ?? 0) - (times[0] ?? 0) < 2 * 86_400;
   const format = new Intl.DateTimeFormat(
-    currentLanguage(),
+    currentLocale(),
     isShort ? { hour: '2-digit', minute: '2-digit' } : { day: 'numeric', month: 'short' },
   );
   return times.map((time) => format.format(time * 1000));
