@@ -41,7 +41,7 @@ export class UnsettledWrites {
     const journal = this.#journal;
     if (!journal) return false;
     const isKept = journal.append(files.map(({ path, text }) => ({ path, bytes: Buffer.from(text) })));
-    if (!isKept || journal.isHalfFull) void this.settleAll().catch(() => {});
+    if (!isKept || journal.isFilling) void this.settleAll().catch(() => {});
     else this.#settleLater();
     return isKept;
   }

@@ -180,6 +180,24 @@ describe('the journal of what is written', () => {
     journal.close();
   });
 
+  it('tells one of those who fill it when half of it is full, and again after each eighth of the whole', () => {
+    const [we, they] = [opened(), opened()];
+    const told: number[] = [];
+    const text = 'x'.repeat(10_000);
+    for (let n = 0; (n % 3 === 0 ? we : they).append([entry(`f${n}`, text)]); n++) {
+      if ((n % 3 === 0 ? we : they).isFilling) told.push((n * 10_040) / ringBytes);
+    }
+    assert.deepEqual(
+      told.map((share) => Math.round(share * 8)),
+      [4, 5, 6, 7],
+    );
+    they.settle(they.start()!, they.end()!);
+    assert.ok(we.append([entry('next', text)]));
+    assert.ok(!we.isFilling);
+    we.close();
+    they.close();
+  });
+
   describe('of a folder that processes share', () => {
     let place: SharedPlace;
     let db: Database;

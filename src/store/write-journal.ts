@@ -29,6 +29,12 @@ const skipMark = 0x50494b53;
 const entryHead = 32;
 const noBytes = 0xffffffff;
 const lookForItEveryMs = 100;
+const pieceBytes = 128 * 1024;
+/** Beyond half, somebody is told after each of these. */
+const parts = 8;
+const filledParts = (length: number): number => Math.floor((length / room) * parts);
+
+type Read = (at: number, length: number) => Buffer | undefined;
 
 /**
  * What was put into files of a folder, in one file that all processes share, until the files themselves last. To sync
@@ -40,6 +46,7 @@ export class WriteJournal {
   readonly #boot: string;
   /** As far as this process has looked; others write on from there. */
   #known: JournalPlace | undefined;
+  #isFilling = false;
   #foundAt = 0;
 
   private constructor(handle: number, boot: string) {
@@ -78,9 +85,12 @@ export class WriteJournal {
     return head !== undefined && head.boot !== this.#boot;
   }
 
-  get isHalfFull(): boolean {
-    const head = this.#head();
-    return head !== undefined && this.#end(head).at - head.start.at > room / 2;
+  /**
+   * The last append filled half of it, or another part of the rest: of all processes that write to it only one is told
+   * each time, so that not all of them settle the same files.
+   */
+  get isFilling(): boolean {
+    return this.#isFilling;
   }
 
   /** Somebody removed the file, without asking those who have it open. */
@@ -98,6 +108,7 @@ export class WriteJournal {
     const head = this.#head();
     if (head?.boot !== this.#boot || !this.#isThere()) return false;
     let { at, sum } = this.#end(head);
+    const before = filledParts(at - head.start.at);
     const runs: { at: number; parts: Buffer[] }[] = [{ at, parts: [] }];
     for (const entry of entries) {
       const packed = packEntry(entry);
@@ -121,6 +132,7 @@ export class WriteJournal {
       throw error;
     }
     this.#known = { at, sum };
+    this.#isFilling = filledParts(at - head.start.at) > Math.max(before, parts / 2 - 1);
     return true;
   }
 
@@ -138,7 +150,8 @@ export class WriteJournal {
   /** What does not last by itself, in the order in which it was written, with the place behind each. */
   *entries(): Generator<JournalEntry & { next: JournalPlace }> {
     const head = this.#head();
-    for (let read = head && this.#entryAt(head.start); read; read = this.#entryAt(read.next))
+    const ahead = this.#ahead();
+    for (let read = head && this.#entryAt(head.start, ahead); read; read = this.#entryAt(read.next, ahead))
       if (read.path !== undefined) yield { path: read.path, bytes: read.bytes, next: read.next };
   }
 
@@ -166,18 +179,21 @@ export class WriteJournal {
     return !this.isGone;
   }
 
-  #entryAt({ at, sum }: JournalPlace): { path?: string; bytes: Buffer | undefined; next: JournalPlace } | undefined {
+  #entryAt(
+    { at, sum }: JournalPlace,
+    readAt: Read = (from, length) => this.#read(from, length),
+  ): { path?: string; bytes: Buffer | undefined; next: JournalPlace } | undefined {
     const left = room - (at % room);
     const wrapped = { bytes: undefined, next: { at: at + left, sum } };
     if (left < entryHead) return wrapped;
-    const head = this.#read(headBytes + (at % room), entryHead);
+    const head = readAt(headBytes + (at % room), entryHead);
     if (head?.readDoubleLE(8) !== at) return undefined;
     if (head.readUInt32LE(0) === skipMark) return wrapped;
     const pathLength = head.readUInt32LE(16);
     const length = head.readUInt32LE(20);
     const payload = pathLength + (length === noBytes ? 0 : length);
     if (head.readUInt32LE(0) !== entryMark || payload > left - entryHead) return undefined;
-    const body = this.#read(headBytes + (at % room) + entryHead, payload);
+    const body = readAt(headBytes + (at % room) + entryHead, payload);
     if (!body || crc32(body, sum) !== head.readUInt32LE(4)) return undefined;
     return {
       path: body.toString('utf8', 0, pathLength),
@@ -192,6 +208,20 @@ export class WriteJournal {
     return {
       boot: bytes.toString('latin1', 32, 68),
       start: { at: bytes.readDoubleLE(8), sum: bytes.readUInt32LE(16) },
+    };
+  }
+
+  /** Reads on in long pieces: to ask the system for every entry costs more than all else that is done with it. */
+  #ahead(): Read {
+    let piece: Buffer = Buffer.alloc(0);
+    let start = 0;
+    return (at, length) => {
+      if (at < start || at + length > start + piece.length) {
+        const bytes = Buffer.allocUnsafe(Math.max(length, pieceBytes));
+        piece = bytes.subarray(0, readSync(this.#handle, bytes, 0, bytes.length, at));
+        start = at;
+      }
+      return length <= start + piece.length - at ? piece.subarray(at - start, at - start + length) : undefined;
     };
   }
 
