@@ -15,6 +15,7 @@ import {
   type Placed,
   type Refusal,
 } from './new-files.ts';
+import { ToldByOthers, type ToldRow } from './told-by-others.ts';
 import { UnsettledWrites } from './unsettled-writes.ts';
 
 /** The table in which processes tell each other, before anything moves, which paths they change. */
@@ -24,11 +25,6 @@ export const changeSteps = [
    ALTER TABLE catalog_changes ADD COLUMN owner TEXT;
    ALTER TABLE catalog_changes ADD COLUMN writer TEXT`,
 ];
-
-interface Row {
-  name: string | null;
-  owner: string | null;
-}
 
 /** What was told up to now; without outcomes nothing was told or placed, because of what others told. */
 interface Told {
@@ -47,6 +43,7 @@ export class SharedFolder {
   readonly #lock: ProcessLock;
   readonly #db: DatabaseSync;
   readonly #unsettled: UnsettledWrites;
+  readonly #others = new ToldByOthers();
   readonly #statements = new Map<string, StatementSync>();
 
   constructor(place: SharedPlace) {
@@ -140,22 +137,21 @@ export class SharedFolder {
       const { first, last } = this.#statement(
         'SELECT (SELECT min(seq) FROM catalog_changes) AS first, (SELECT max(seq) FROM catalog_changes) AS last',
       ).get() as { first: number | null; last: number | null };
-      const others = this.#statement('SELECT name, owner FROM catalog_changes WHERE seq > ? AND writer IS NOT ?').all(
-        since,
-        this.#place.writer,
-      ) as unknown as Row[];
-      const owners = new Map(ready.map(({ file }) => [file.name, file.owner]));
+      // Most of what was told since was looked at with the files before these.
+      const rows = this.#statement(
+        'SELECT seq, name, owner FROM catalog_changes WHERE seq > ? AND writer IS NOT ? ORDER BY seq',
+      ).all(this.#others.upTo(since), this.#place.writer) as unknown as ToldRow[];
+      this.#others.take(rows, since, last ?? 0);
       // Rows are numbered without a gap: where one is missing, older ones were dropped before we saw them.
       const isBroken = (first ?? 0) > since + 1;
-      const isStale =
-        isBroken || others.some(({ name, owner }) => name === null || (owners.get(name) ?? owner) !== owner);
+      const isStale = isBroken || this.#others.standAgainst(ready.map(({ file }) => file));
       const told = isStale ? [] : ready;
       const insert = this.#statement('INSERT INTO catalog_changes (path, name, owner, writer) VALUES (?, ?, ?, ?)');
       let upTo = last ?? 0;
       for (const { file } of told)
         upTo = Number(insert.run(file.path, file.name, file.owner, this.#place.writer).lastInsertRowid);
       this.#statement('COMMIT').run();
-      return { isStale, hasOthers: others.length > 0, upTo };
+      return { isStale, hasOthers: this.#others.size > 0, upTo };
     } catch (error) {
       if (this.#db.isTransaction) this.#db.exec('ROLLBACK');
       throw error;
