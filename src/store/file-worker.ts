@@ -8,6 +8,8 @@ import { SharedFolder } from './shared-folder.ts';
 
 const port = parentPort;
 if (!port) throw new Error('file-worker runs as a worker thread only');
+// Whoever waits for the lock meets an error each time it looks; of any error only its code and its message leave this thread.
+Error.stackTraceLimit = 0;
 let shared: SharedFolder | undefined;
 
 port.on('message', async (ask: FileAsk) => {

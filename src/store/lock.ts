@@ -17,6 +17,8 @@ export class ProcessLock {
   readonly #take: StatementSync;
   readonly #free: StatementSync;
   #last: Promise<unknown> = Promise.resolve();
+  /** How long was waited for it lately. */
+  #usualWaitMs = 0;
 
   constructor(path: string) {
     // SQLite would make it readable by everyone, as nothing in a home is.
@@ -38,12 +40,20 @@ export class ProcessLock {
 
   /** The same for a thread that nobody needs meanwhile: it waits without a turn of its event loop. */
   holdBlocking<T>(work: () => T): T {
-    whileBusy(() => this.#take.run(), lockNapMs);
+    this.#takeBlocking();
     try {
       return work();
     } finally {
       this.#free.run();
     }
+  }
+
+  /** To look costs more than to sleep: when it is held, the first look comes when it is usually free again. */
+  #takeBlocking(): void {
+    const askedAt = performance.now();
+    whileBusy(() => this.#take.run(), Math.max(this.#usualWaitMs * 0.8, lockNapMs), lockNapMs);
+    const waitedMs = Math.min(performance.now() - askedAt, longestNapMs);
+    this.#usualWaitMs += (waitedMs - this.#usualWaitMs) / 8;
   }
 
   async #holdNow<T>(work: () => Promise<T>): Promise<T> {
@@ -80,8 +90,8 @@ export class ProcessLock {
 }
 
 /** Tries until no other connection holds the file, in short naps that block the thread; fails as `attempt` does otherwise. */
-export function whileBusy<T>(attempt: () => T, firstNapMs = shortestNapMs): T {
-  for (let napMs = firstNapMs; ; napMs = Math.min(napMs * 1.5, longestNapMs))
+export function whileBusy<T>(attempt: () => T, firstNapMs = shortestNapMs, laterNapMs = firstNapMs): T {
+  for (let napMs = firstNapMs, nextMs = laterNapMs; ; napMs = nextMs, nextMs = Math.min(nextMs * 1.5, longestNapMs))
     try {
       return attempt();
     } catch (error) {
