@@ -1,6 +1,6 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fail, newUuid, toolName, type Bundle, type BundleBody, type Tool, type ToolBody } from '../schema/index.ts';
+import { fail, newUuid, toolName, type Bundle, type BundleBody, type ToolBody } from '../schema/index.ts';
 import { removeFile } from '../store/index.ts';
 import type { Catalog } from './catalog.ts';
 import type { OfferedCatalog } from './offered-catalog.ts';
@@ -92,7 +92,7 @@ export class CatalogWriter {
   }
 
   /** Stores a new tool version; the file system itself decides who was first. */
-  async createTool(bundleID: string, slug: string, version: string, body: ToolBody): Promise<Tool> {
+  async createTool(bundleID: string, slug: string, version: string, body: ToolBody): Promise<ToolSummary> {
     const path = toolPath(bundleID, slug, version);
     const bundle = this.#storedBundle(bundleID);
     this.#demandEnabled(bundle);
@@ -111,10 +111,7 @@ export class CatalogWriter {
         if (this.#nameFor(current, slug) !== file.name)
           throw fail('name.taken', { name: file.name, owner: current.slug });
       },
-      placed: (stamp) => {
-        this.#stored.tookNew(path, file, text, stamp);
-        return { ...file, isBuiltIn: false };
-      },
+      placed: (stamp) => this.#stored.tookNew(path, file, text, stamp),
       taken: () => this.#whyTaken(path, slug, version),
     });
   }

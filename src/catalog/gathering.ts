@@ -1,4 +1,4 @@
-const momentMs = 1;
+const momentMs = 3;
 /** So often in a row nobody came: they do not ask again at once. */
 const patience = 4;
 /** Then only every so many times, to notice when they do. */

@@ -202,12 +202,13 @@ export class StoredCatalog {
   }
 
   /** The same for a tool that this process has just made: nothing of it must be read again. */
-  tookNew(path: string, file: ToolFile, text: string, stamp: FileStamp): void {
+  tookNew(path: string, file: ToolFile, text: string, stamp: FileStamp): ToolSummary {
     this.#watch.add(dirname(path));
-    const change = this.records.takeNew(path, file, stamp);
+    const summary = this.records.takeNew(path, file, stamp);
     this.#keep(wholeOf(file));
     this.#putIntoCache(path, file, text, stamp);
-    this.#tell([change]);
+    this.#tell([{ kind: 'tool', summary, whole: file }]);
+    return summary;
   }
 
   gone(paths: string[]): void {

@@ -68,11 +68,11 @@ export class StoredRecords {
   }
 
   /** Takes in a tool whose file was made from what is given. */
-  takeNew(path: string, whole: ToolFile, stamp: FileStamp): Change {
+  takeNew(path: string, whole: ToolFile, stamp: FileStamp): ToolSummary {
     this.corrupt.delete(path);
     const summary = summarise(whole, path, stamp);
     this.takeSummary(summary);
-    return { kind: 'tool', summary, whole };
+    return summary;
   }
 
   /** Takes in what a cache remembered of a tool file. With `inBulk` the order is made later by `settle`. */
@@ -80,7 +80,9 @@ export class StoredRecords {
     const old = this.#tools.byPath(summary.file!.path);
     if (old !== undefined) this.#drop(old, inBulk);
     const number = this.#tools.add(summary);
-    if (!inBulk) this.ordered.add(number);
+    if (inBulk) return;
+    this.#tools.keep(number, summary);
+    this.ordered.add(number);
   }
 
   settle(): void {

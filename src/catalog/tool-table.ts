@@ -158,9 +158,14 @@ export class ToolTable {
     const kept = this.#kept.get(number);
     if (kept) return kept;
     const summary = this.read(number);
+    this.keep(number, summary);
+    return summary;
+  }
+
+  /** Keeps the summary of a tool that is likely to be asked for in a moment, because it is new. */
+  keep(number: number, summary: ToolSummary): void {
     this.#kept.set(number, summary);
     if (this.#kept.size > keptSummaries) this.#kept.delete(this.#kept.keys().next().value!);
-    return summary;
   }
 
   /** The summary for one look, such as that of a list. */

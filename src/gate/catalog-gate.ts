@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { demandCatalogAdmin, demandLevel, reachesBundle } from '../auth/index.ts';
-import type { Catalog } from '../catalog/index.ts';
+import type { Catalog, ToolSummary } from '../catalog/index.ts';
 import {
   BundleBody,
   check,
@@ -71,7 +71,11 @@ export function catalogGate(catalog: Catalog, views: ToolViews, sources: Sources
     return seen.view;
   };
 
-  const storeTool = async (actor: Actor, key: ToolKey, raw: unknown): Promise<Bundle> => {
+  const storeTool = async (
+    actor: Actor,
+    key: ToolKey,
+    raw: unknown,
+  ): Promise<{ bundle: Bundle; summary: ToolSummary }> => {
     demandCatalogAdmin(actor, 'Storing a tool');
     const bundle = await bundleOf(actor, key.bundleID);
     demandStored(bundle);
@@ -80,8 +84,7 @@ export function catalogGate(catalog: Catalog, views: ToolViews, sources: Sources
     const source = sources[body.type === 'go' ? 'function' : body.type];
     if (!source) throw fail('type.unsupported', { type: body.type });
     await source.check({ ...body, ...key, bundleID: bundle.id } as Tool);
-    await catalog.writer.createTool(bundle.id, key.slug, key.version, body);
-    return bundle;
+    return { bundle, summary: await catalog.writer.createTool(bundle.id, key.slug, key.version, body) };
   };
 
   return {
@@ -120,7 +123,8 @@ export function catalogGate(catalog: Catalog, views: ToolViews, sources: Sources
     },
 
     async putTool(actor, key, raw) {
-      return view(await storeTool(actor, key, raw), key);
+      const { bundle, summary } = await storeTool(actor, key, raw);
+      return views.seeKept(summary)?.view ?? view(bundle, key);
     },
 
     async storeTool(actor, key, raw) {
