@@ -1,5 +1,5 @@
 import { Ajv, type ErrorObject } from 'ajv';
-import { Config, Prompts, isObject, type ConfigFile } from '../schema/index.ts';
+import { Config, Prompts, isObject, pointerKey, type ConfigFile } from '../schema/index.ts';
 import { isHostEntry } from './host-entry.ts';
 import { problem, Problems, type Problem, type YamlFile } from './yaml-file.ts';
 
@@ -69,10 +69,7 @@ const isUseful = (each: ErrorObject): boolean =>
   each.keyword !== 'type' || each.parentSchema?.['type'] !== 'string' || !isObject(each.data);
 
 function pathOf(error: ErrorObject): string[] {
-  const path = error.instancePath
-    .split('/')
-    .slice(1)
-    .map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'));
+  const path = error.instancePath.split('/').slice(1).map(pointerKey);
   if (error.keyword === 'additionalProperties') path.push(String(error.params['additionalProperty']));
   return path;
 }

@@ -1,6 +1,7 @@
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
 import type { Static, TSchema } from 'typebox';
 import { fail, Failure, type Detail } from './errors.ts';
+import { pointerStep } from './json.ts';
 import { sizeText } from './json-schema-errors.ts';
 
 const ajv = new Ajv({ allErrors: true, strict: false, verbose: false });
@@ -78,17 +79,18 @@ function oneDetail(error: ErrorObject, where: string): Detail {
   const params = error.params as Record<string, unknown>;
   if (error.keyword === 'additionalProperties')
     return {
-      path: `${where}${error.instancePath}/${escape(params['additionalProperty'])}`,
+      path: `${where}${error.instancePath}/${pointerStep(String(params['additionalProperty']))}`,
       message: 'is not a known field',
     };
   if (error.keyword === 'required')
-    return { path: `${where}${error.instancePath}/${escape(params['missingProperty'])}`, message: 'is missing' };
+    return {
+      path: `${where}${error.instancePath}/${pointerStep(String(params['missingProperty']))}`,
+      message: 'is missing',
+    };
   if (error.keyword === 'const')
     return { path: where + error.instancePath, message: `must be ${JSON.stringify(params['allowedValue'])}` };
   return { path: where + error.instancePath, message: sizeText(error) ?? error.message ?? 'is not valid' };
 }
-
-const escape = (key: unknown): string => String(key).replaceAll('~', '~0').replaceAll('/', '~1');
 
 /**
  * Refuses what no stored text may hold: NUL, lone surrogates, and nesting that would break recursive readers.
@@ -123,7 +125,7 @@ function refuseText(value: unknown, where: string, maxDepth: number): void {
     if (depth >= maxDepth) throw invalid(path.slice(0, 200), `is nested deeper than ${maxDepth} levels`);
     for (const [key, child] of Object.entries(value)) {
       checkString(key, path);
-      stack.push({ value: child, path: `${path}/${escape(key)}`, depth: depth + 1 });
+      stack.push({ value: child, path: `${path}/${pointerStep(key)}`, depth: depth + 1 });
     }
   }
 }

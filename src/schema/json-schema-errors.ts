@@ -1,5 +1,6 @@
 import type { ErrorObject } from 'ajv';
 import type { Detail } from './errors.ts';
+import { pointerStep } from './json.ts';
 
 const maxDetails = 20;
 
@@ -93,5 +94,3 @@ function short(value: unknown): string {
   const text = JSON.stringify(value) ?? String(value);
   return text.length > 80 ? `${text.slice(0, 80)}…` : text;
 }
-
-const pointerStep = (key: string): string => key.replaceAll('~', '~0').replaceAll('/', '~1');

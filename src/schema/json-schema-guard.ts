@@ -1,5 +1,5 @@
 import { fail } from './errors.ts';
-import { isObject, type JsonSchema } from './json.ts';
+import { isObject, pointerStep, type JsonSchema } from './json.ts';
 import { dialectOf, keywordsOf, type Dialect } from './json-schema-dialect.ts';
 
 /** What a schema may have at most. */
@@ -152,8 +152,6 @@ function refuseLoops(state: Walk): void {
   };
   for (const at of state.edges.keys()) visit(at);
 }
-
-const pointerStep = (key: string): string => key.replaceAll('~', '~0').replaceAll('/', '~1');
 
 function normalized(ref: string): string {
   try {

@@ -1,4 +1,4 @@
-import { isObject } from './json.ts';
+import { isObject, pointerKey } from './json.ts';
 import { dialectOf } from './json-schema-dialect.ts';
 import { schemaLimits } from './json-schema-guard.ts';
 import { isPattern } from './safe-pattern.ts';
@@ -200,7 +200,7 @@ class Look {
 function target(root: unknown, ref: string): object | undefined {
   let found: unknown = root;
   for (const step of ref.split('/').slice(1)) {
-    const key = step.replaceAll('~1', '/').replaceAll('~0', '~');
+    const key = pointerKey(step);
     if (!isObject(found) || !Object.hasOwn(found, key)) return undefined;
     found = found[key];
   }

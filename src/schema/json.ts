@@ -21,3 +21,19 @@ export function jsonFault(error: unknown): string {
   const why = message.replace(/,? ?(?:\.\.\.)?"[^]*"(?:\.\.\.)? is not valid JSON$/, '');
   return why === '' ? 'it is no JSON value' : why;
 }
+
+/** A key as one step of a JSON Pointer. */
+export const pointerStep = (key: string): string => key.replaceAll('~', '~0').replaceAll('/', '~1');
+
+/** The key behind one step of a JSON Pointer. */
+export const pointerKey = (step: string): string => step.replaceAll('~1', '/').replaceAll('~0', '~');
+
+/** What these keys lead to, one below the other; undefined where there is nothing of one's own. */
+export function valueAt(root: unknown, keys: readonly string[]): unknown {
+  let found = root;
+  for (const key of keys) {
+    if (typeof found !== 'object' || found === null || !Object.hasOwn(found, key)) return undefined;
+    found = (found as Record<string, unknown>)[key];
+  }
+  return found;
+}

@@ -1,6 +1,7 @@
 import { search, type JSONValue } from '@jmespath-community/jmespath';
 import Papa from 'papaparse';
 import { parseDocument, stringify } from 'yaml';
+import { isObject, pointerKey, pointerStep, valueAt } from '../../schema/json.ts';
 
 export type Format = 'json' | 'yaml' | 'csv' | 'value';
 
@@ -12,9 +13,6 @@ export interface ConvertArgs {
 }
 
 const maxChanges = 10_000;
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** What the data bundle computes; pure, run in a thread. */
 export const dataTasks = {
@@ -55,15 +53,8 @@ export const dataTasks = {
     written(parsed(data, source, delimiter), target, delimiter),
 };
 
-function atPointer(data: unknown, pointer: string): unknown {
-  let found = data;
-  for (const step of pointer.split('/').slice(1)) {
-    const key = step.replaceAll('~1', '/').replaceAll('~0', '~');
-    if (typeof found !== 'object' || found === null || !Object.hasOwn(found, key)) return null;
-    found = (found as Record<string, unknown>)[key];
-  }
-  return found ?? null;
-}
+const atPointer = (data: unknown, pointer: string): unknown =>
+  valueAt(data, pointer.split('/').slice(1).map(pointerKey)) ?? null;
 
 /** Changes in the form of JSON Patch, each replaced or removed value beside it. */
 function compare(before: unknown, after: unknown, path: string, changes: object[]): void {
@@ -75,7 +66,7 @@ function compare(before: unknown, after: unknown, path: string, changes: object[
   }
   const [old, now] = [before as Record<string, unknown>, after as Record<string, unknown>];
   for (const key of new Set([...Object.keys(old), ...Object.keys(now)])) {
-    const at = `${path}/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`;
+    const at = `${path}/${pointerStep(key)}`;
     if (!Object.hasOwn(now, key)) changes.push({ op: 'remove', path: at, before: old[key] });
     else if (!Object.hasOwn(old, key)) changes.push({ op: 'add', path: at, value: now[key] });
     else compare(old[key], now[key], at, changes);

@@ -1,4 +1,4 @@
-import { fail, type Failure, type Source, type Tool, type ToolView } from '../../schema/index.ts';
+import { fail, pointerStep, type Failure, type Source, type Tool, type ToolView } from '../../schema/index.ts';
 import type { Secret } from '../../store/index.ts';
 import { compileAnswer } from './answer.ts';
 import { hostRules, type HostRules } from './host-rules.ts';
@@ -79,8 +79,7 @@ const textOf = ({ httpImpl, argSchema }: Tool): string => JSON.stringify([httpIm
 const invalid: Refuse = (reason, at = []) => {
   const field = at.slice(1).join('.');
   const message = field !== '' && reason.startsWith(`${field}: `) ? reason.slice(field.length + 2) : reason;
-  const steps = at.map((step) => step.replaceAll('~', '~0').replaceAll('/', '~1'));
-  const path = ['/httpImpl', ...steps].join('/');
+  const path = ['/httpImpl', ...at.map(pointerStep)].join('/');
   return fail('request.invalid', { reason: `${path} ${message}` }, { details: [{ path, message }] });
 };
 const broken = (reason: string): Failure => fail('tool.failed', { reason: `The tool cannot be used: ${reason}` });

@@ -1,4 +1,5 @@
 import { compile, TreeInterpreter, type JSONValue } from '@jmespath-community/jmespath';
+import { pointerKey, valueAt } from '../../schema/index.ts';
 import { TemplateProblem } from './template.ts';
 
 /** Picks a part of an answer. */
@@ -22,16 +23,6 @@ export function compileSelect(text: string | undefined): Select {
 
 function pointer(text: string): Select {
   if (/~(?![01])/.test(text)) throw new TemplateProblem('is no JSON Pointer: ~ must be followed by 0 or 1', place);
-  const steps = text
-    .slice(1)
-    .split('/')
-    .map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'));
-  return (value) => {
-    let found = value;
-    for (const step of steps) {
-      if (typeof found !== 'object' || found === null || !Object.hasOwn(found, step)) return null;
-      found = (found as Record<string, unknown>)[step];
-    }
-    return found ?? null;
-  };
+  const keys = text.slice(1).split('/').map(pointerKey);
+  return (value) => valueAt(value, keys) ?? null;
 }

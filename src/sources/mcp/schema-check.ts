@@ -1,6 +1,6 @@
 import { Ajv } from 'ajv';
 import { Ajv2020 } from 'ajv/dist/2020.js';
-import { Failure, inspectSchema, isObject, type JsonSchema } from '../../schema/index.ts';
+import { Failure, inspectSchema, isObject, pointerKey, valueAt, type JsonSchema } from '../../schema/index.ts';
 
 const largest = 256 * 1024;
 const deepest = 64;
@@ -63,13 +63,11 @@ function resolves(ref: string, root: Record<string, unknown>): boolean {
   if (ref === '#') return true;
   // References by anchor or id are left to the validator.
   if (!ref.startsWith('#/')) return ref.startsWith('#');
-  let node: unknown = root;
-  for (const part of ref.slice(2).split('/')) {
-    const key = decoded(part).replaceAll('~1', '/').replaceAll('~0', '~');
-    if (typeof node !== 'object' || node === null || !Object.hasOwn(node, key)) return false;
-    node = (node as Record<string, unknown>)[key];
-  }
-  return true;
+  const keys = ref
+    .slice(2)
+    .split('/')
+    .map((part) => pointerKey(decoded(part)));
+  return valueAt(root, keys) !== undefined;
 }
 
 function decoded(part: string): string {

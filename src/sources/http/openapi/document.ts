@@ -1,5 +1,5 @@
 import { parse as parseYaml } from 'yaml';
-import { fail, isObject, textOf } from '../../../schema/index.ts';
+import { fail, isObject, pointerKey, textOf, valueAt } from '../../../schema/index.ts';
 
 export type Value = Record<string, unknown>;
 
@@ -59,14 +59,12 @@ export function openDocument(root: unknown): ApiDocument {
 
 function pointTo(root: Value, ref: string): unknown {
   if (!ref.startsWith('#')) return undefined;
-  let found: unknown = root;
-  for (const step of ref.slice(1).split('/').slice(1)) {
-    if (typeof found !== 'object' || found === null) return undefined;
-    const name = decode(step).replaceAll('~1', '/').replaceAll('~0', '~');
-    if (!Object.hasOwn(found, name)) return undefined;
-    found = (found as Value)[name];
-  }
-  return found;
+  const keys = ref
+    .slice(1)
+    .split('/')
+    .slice(1)
+    .map((step) => pointerKey(decode(step)));
+  return valueAt(root, keys);
 }
 
 function decode(step: string): string {

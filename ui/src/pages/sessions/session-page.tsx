@@ -1,24 +1,22 @@
 import { useQuery } from '@tanstack/react-query';
-import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router';
-import { useEffect, useMemo, useRef, useState } from 'react';
+import { Link, useParams } from '@tanstack/react-router';
+import { useState } from 'react';
 import { request } from '../../api/client.ts';
-import { follow } from '../../api/follow.ts';
 import { allProjects, allSessions, oneSession } from '../../api/queries.ts';
 import type { Session, SessionEvent } from '../../api/shapes.ts';
-import { SearchField } from '../../parts/fields.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { count, money } from '../../parts/numbers.ts';
 import { downloadText } from '../../parts/output-file.ts';
-import { Card, Empty, Note, Page, Skeleton, Trouble } from '../../parts/page.tsx';
+import { Card, Note, Page, Skeleton, Trouble } from '../../parts/page.tsx';
 import { StatusBadge } from '../../parts/status-badge.tsx';
 import { toastError } from '../../parts/toasts.tsx';
-import { clockTime, exactTime, When } from '../../parts/when.tsx';
+import { When } from '../../parts/when.tsx';
 import { t } from '../../texts/index.ts';
 import { isOver } from '../chat/transcript.ts';
 import { EndSession } from './end-session.tsx';
 import { treeOrder } from './session-list.tsx';
-
-const shownAtFirst = 400;
+import { Timeline } from './timeline.tsx';
+import { useEvents } from './use-events.ts';
 
 export function SessionPage() {
   const { sessionId } = useParams({ strict: false }) as { sessionId: string };
@@ -83,87 +81,6 @@ function OneSession({ session }: { session: Session }) {
       {isEnding ? <EndSession sessionId={session.id} onClose={() => setEnding(false)} /> : null}
     </Page>
   );
-}
-
-function Timeline({ events }: { events: SessionEvent[] }) {
-  const search = useSearch({ strict: false }) as { q?: string; type?: string };
-  const navigate = useNavigate();
-  const params = useParams({ strict: false }) as { sessionId: string };
-  const [shown, setShown] = useState(shownAtFirst);
-  const types = useMemo(() => [...new Set(events.map((event) => event.type))].sort(), [events]);
-  const wanted = (search.q ?? '').toLowerCase();
-  const found = useMemo(
-    () =>
-      events.filter(
-        (event) =>
-          (!search.type || event.type === search.type) &&
-          (wanted === '' || JSON.stringify(event).toLowerCase().includes(wanted)),
-      ),
-    [events, search.type, wanted],
-  );
-  const set = (change: { q?: string; type?: string }): void =>
-    void navigate({
-      to: '/sessions/$sessionId',
-      params,
-      search: Object.fromEntries(Object.entries({ ...search, ...change }).filter(([, value]) => value)),
-      replace: true,
-    });
-  return (
-    <Card
-      isPlain
-      title={t('sessions.timeline', { count: count(found.length) })}
-      actions={
-        <>
-          <SearchField label={t('sessions.filter')} value={search.q ?? ''} onText={(q) => set({ q })} />
-          <select
-            className="select auto"
-            aria-label={t('sessions.type')}
-            value={search.type ?? ''}
-            onChange={(event) => set({ type: event.target.value })}
-          >
-            <option value="">{t('sessions.anyType')}</option>
-            {types.map((type) => (
-              <option key={type}>{type}</option>
-            ))}
-          </select>
-        </>
-      }
-    >
-      {found.length === 0 ? <Empty icon="clock" title={t('sessions.noEvents')} /> : null}
-      {found.length > shown ? (
-        <div className="card-foot">
-          <button className="button compact" onClick={() => setShown(shown * 3)}>
-            {t('chat.earlier')}
-          </button>
-        </div>
-      ) : null}
-      <ol className="timeline">
-        {found.slice(-shown).map((event) => (
-          <li key={event.index}>
-            <span className="faint number">#{event.index}</span>
-            <span className="badge">{event.type}</span>
-            <time className="tiny faint number" dateTime={event.at} title={`${exactTime(event.at)} · ${event.at}`}>
-              {clockTime(event.at)}
-            </time>
-            <span className="what" dir="auto" tabIndex={0}>
-              {summary(event)}
-            </span>
-          </li>
-        ))}
-      </ol>
-    </Card>
-  );
-}
-
-/** An event in words: the text where there is one, else its own fields. */
-function summary(event: SessionEvent): string {
-  const { index: _index, type: _type, at: _at, session_id: _session, turn: _turn, ...rest } = event;
-  if (typeof rest['text'] === 'string' && Object.keys(rest).length <= 3)
-    return `${rest['role'] ? `${String(rest['role'])}: ` : ''}${rest['text']}`;
-  if (event.type === 'status') return [rest['status'], rest['reason']].filter(Boolean).join(': ');
-  if (event.type === 'tool_call') return `${String(rest['tool'])} ${JSON.stringify(rest['arguments'])}`;
-  if (event.type === 'tool_result') return `${rest['is_error'] ? '✗ ' : ''}${String(rest['text'])}`;
-  return JSON.stringify(rest);
 }
 
 function Facts({ session }: { session: Session }) {
@@ -240,36 +157,6 @@ function isBelow(session: Session, rootId: string, byId: Map<string, Session>): 
   )
     if (at.id === rootId) return true;
   return false;
-}
-
-function useEvents(sessionId: string) {
-  const [events, setEvents] = useState<SessionEvent[]>([]);
-  const [problem, setProblem] = useState<string>();
-  const buffer = useRef<SessionEvent[]>([]);
-  useEffect(() => {
-    buffer.current = [];
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    const stop = follow({
-      path: () => `/sessions/${encodeURIComponent(sessionId)}/events?after=${buffer.current.at(-1)?.index ?? -1}`,
-      onState: (_, error) => error && setProblem(error.message),
-      onFrame: (frame) => {
-        if (frame.event === 'reset') buffer.current = [];
-        if (frame.id === undefined) return;
-        const event = JSON.parse(frame.data) as SessionEvent;
-        if (event.index > (buffer.current.at(-1)?.index ?? -1)) buffer.current.push(event);
-        timer ??= setTimeout(() => {
-          timer = undefined;
-          setEvents([...buffer.current]);
-        }, 60);
-      },
-    });
-    return () => {
-      stop();
-      clearTimeout(timer);
-    };
-  }, [sessionId]);
-  const status = events.findLast((event) => event.type === 'status')?.['status'] as string | undefined;
-  return { events, status, problem };
 }
 
 /** The whole log as JSON lines, page after page. */
