@@ -1,30 +1,24 @@
-import { performance } from 'node:perf_hooks';
 import { demandLevel } from '../auth/index.ts';
 import type { Catalog, ToolSummary } from '../catalog/index.ts';
 import type { Observer } from '../observe/index.ts';
 import {
   asFailure,
-  callName,
-  compileSchema,
-  digestLater,
   fail,
   Failure,
   isDispatchCode,
-  isObject,
-  isoNow,
   isTooDeep,
   newId,
   reaches,
-  reasonOf,
   type Actor,
   type Bundle,
   type CallOptions,
-  type CallRecord,
   type Outcome,
   type Settings,
-  type ToolResult,
   type ToolView,
 } from '../schema/index.ts';
+import { checkArgs, demandEnabled, demandSize, spend, tooDeep } from './admit-call.ts';
+import { settle, type Done } from './call-answer.ts';
+import { beginRecord } from './call-record.ts';
 import { Deadline } from './deadline.ts';
 import type { Gate, KeepLarge, ToolRef } from './gate.ts';
 import { RateLimit } from './rate-limit.ts';
@@ -46,8 +40,6 @@ export interface CallGateDeps {
 
 const storedTimeoutMs = 60_000;
 const offeredTimeoutMs = 600_000;
-const maxAnswerBytes = 4 * 1024 * 1024;
-const maxInnerBytes = 16 * 1024 * 1024;
 
 /** Every call of every door and every program goes through `call`, one by one, under its own name. */
 export function callGate(deps: CallGateDeps): Gate {
@@ -100,7 +92,8 @@ export function callGate(deps: CallGateDeps): Gate {
   const pass = async (actor: Actor, seen: Seen, given: unknown, options: CallOptions): Promise<Outcome> => {
     const { view } = seen;
     const requestId = options.requestId ?? newId('req');
-    const begun = begin(actor, view, isTooDeep(given) ? tooDeep(view) : given, requestId, options);
+    const asGiven = isTooDeep(given) ? tooDeep(view) : given;
+    const begun = beginRecord(observe, actor, view, asGiven, requestId, options);
     let args: Record<string, unknown>;
     try {
       const asking = asked(actor, options);
@@ -120,7 +113,7 @@ export function callGate(deps: CallGateDeps): Gate {
         source.runNow ? source.runNow(view, args, running) : source.run(view, args, running),
       );
       const result = redact.value(racing instanceof Promise ? await racing : racing);
-      const settled = settle(actor, view, result, options);
+      const settled = settle(actor, view, result, options, settings);
       const outcome = settled.large === undefined ? settled.outcome : await keep(actor, settled.outcome, settled.large);
       const written = begun.record(outcome.ok ? 'ok' : 'tool.failed', settled.bytes, true);
       if (written) await written;
@@ -156,77 +149,10 @@ export function callGate(deps: CallGateDeps): Gate {
     return fail(error.code, { message }, { details, retryable: error.retryable });
   };
 
-  /** Checks and bounds what came back. */
-  const settle = (actor: Actor, view: ToolView, result: ToolResult, options: CallOptions): Settled => {
-    const value = result.value === undefined ? null : result.value;
-    if (result.inputRequired) return { outcome: { ok: true, value: null, result }, bytes: 0 };
-    if (result.isError) {
-      const message = errorText(result);
-      const outcome: Outcome = { ok: false, error: { code: 'tool.failed', message, retryable: false }, result };
-      return { outcome, bytes: Buffer.byteLength(message) };
-    }
-    if (view.outputSchema !== undefined && !result.isEmpty) {
-      const checked = compileSchema(view.outputSchema).check(value, '/value');
-      if (!checked.ok) throw fail('output.invalid', { tool: view.name, reason: reasonOf(checked.errors) });
-    }
-    const json = JSON.stringify(value) ?? 'null';
-    const bytes = Buffer.byteLength(json);
-    const cap = view.limits?.maxResponseBytes;
-    if (cap !== undefined && bytes > cap) throw fail('response.too_large', { tool: view.name, limit: cap });
-    const outcome: Done = { ok: true, value, json, result: result.value === value ? result : { ...result, value } };
-    if (options.parent !== undefined) {
-      if (bytes > maxInnerBytes) throw fail('response.too_large', { tool: view.name, limit: maxInnerBytes });
-      return { outcome, bytes };
-    }
-    const limit = inlineLimit(actor, settings());
-    if (bytes <= limit || isSelfBounded(view) || answerBytes(value, bytes) <= limit) return { outcome, bytes };
-    return { outcome, bytes, large: json };
-  };
-
   /** Puts a large answer away; what is answered instead says where. */
   const keep = async (actor: Actor, { value, result: { meta } }: Done, json: string): Promise<Outcome> => {
     const kept = await keepLarge(actor, value, json);
     return { ok: true, value: kept, result: { value: kept, ...(meta && { meta }) } };
-  };
-
-  interface Begun {
-    args: unknown;
-    /** A promise where the call must be on disk before it is answered; reads are written behind. */
-    record(outcome: CallRecord['outcome'], resultBytes: number, isDispatched: boolean): Promise<void> | undefined;
-  }
-
-  const begin = (actor: Actor, tool: ToolView, args: unknown, requestId: string, options: CallOptions): Begun => {
-    const startedAt = performance.now();
-    const at = isoNow();
-    const argsText = JSON.stringify(args) ?? '';
-    return {
-      args,
-      record: (outcome, resultBytes, isDispatched) => {
-        const { door, principal, tokenId, sessionId } = actor;
-        const written = observe.record({
-          requestId,
-          parent: options.parent,
-          at,
-          durationMs: performance.now() - startedAt,
-          name: tool.name,
-          pack: callName(tool),
-          toolId: tool.id,
-          bundleSlug: tool.bundleSlug,
-          level: tool.level,
-          door,
-          principal,
-          tokenId,
-          sessionId,
-          projectId: projectOf(actor, args),
-          outcome,
-          isDispatched,
-          argsBytes: Buffer.byteLength(argsText),
-          resultBytes,
-          argsDigest: digestLater(argsText),
-        });
-        return tool.level === 'read' ? undefined : written;
-      },
-    };
   };
 
   const power: CallPower = { call, list: (actor) => gate.list(actor), log: observe.log, redact };
@@ -262,71 +188,13 @@ export function callGate(deps: CallGateDeps): Gate {
   return gate;
 }
 
-type Done = Extract<Outcome, { ok: true }>;
-
-type Settled = {
-  /** Size of the whole answer, kept or not. */
-  bytes: number;
-} & (
-  | { outcome: Outcome; large?: undefined }
-  | { outcome: Done; /** Too large for its door: the value as JSON. */ large: string }
-);
-
 const isOn = ({ view, bundle }: Seen): boolean => view.isEnabled && bundle.isEnabled;
-
-function tooDeep(tool: ToolView): Failure {
-  const details = [{ path: '/args', message: 'is nested too deeply' }];
-  return fail('args.invalid', { tool: tool.name, reason: '/args is nested too deeply' }, { details });
-}
 
 /** A declared tool has no bundle; its session stands in for one. */
 function declaredBundle(tool: ToolView): Bundle {
   const { bundleID: id, bundleSlug: slug, createdAt, modifiedAt, schemaVersion } = tool;
   const flags = { isEnabled: true, isBuiltIn: false, isManaged: true, kind: 'pack' as const };
   return { id, slug, displayName: slug, ...flags, createdAt, modifiedAt, schemaVersion };
-}
-
-function demandEnabled({ view, bundle }: Seen): void {
-  if (!bundle.isEnabled) throw fail('bundle.disabled', { bundle: bundle.slug });
-  if (!view.isEnabled)
-    throw fail('tool.disabled', {
-      tool: view.name,
-      reason: view.disabledReason ? `: ${view.disabledReason}` : '. Enable it first.',
-    });
-}
-
-function checkArgs(tool: ToolView, args: unknown): Record<string, unknown> {
-  // A door that found no arguments in its body hands in why, so that the order of checks stays the gate's.
-  if (args instanceof Failure) throw args;
-  if (!isObject(args))
-    throw fail(
-      'args.invalid',
-      { tool: tool.name, reason: '/args must be an object' },
-      {
-        details: [{ path: '/args', message: 'must be an object' }],
-      },
-    );
-  const checked = compileSchema(tool.argSchema, { defaults: true }).check(args, '/args');
-  if (!checked.ok)
-    throw fail('args.invalid', { tool: tool.name, reason: reasonOf(checked.errors) }, { details: checked.errors });
-  return checked.value as Record<string, unknown>;
-}
-
-/** HTTP tools count the body they send; of the others the arguments are what is sent. */
-function demandSize(tool: ToolView, args: unknown, limit: number): void {
-  if (tool.type !== 'http' && Buffer.byteLength(JSON.stringify(args)) > limit)
-    throw fail('tool.failed', { reason: `The arguments are larger than ${limit} bytes, the limit of ${tool.name}.` });
-}
-
-/** Inner calls share their program's budget. */
-function spend({ budget }: CallOptions): void {
-  if (!budget) return;
-  if (budget.callsLeft <= 0)
-    throw fail('program.failed', {
-      reason: 'The program made too many calls. Do less per program, or raise code.maxCalls in config.yaml.',
-    });
-  if (budget.depthLeft <= 0) throw fail('program.failed', { reason: 'Programs are nested too deeply.' });
-  budget.callsLeft--;
 }
 
 /** A tool that threw has failed; only the server's own tools speak with the catalogue's other codes. */
@@ -341,32 +209,3 @@ function failureOf(error: unknown, { isOwn, view }: Seen): Failure {
     return fail('tool.failed', { reason: `The answer of ${view.name} is nested too deeply.` }, { cause: error });
   return fail('tool.failed', { reason: error instanceof Error ? error.message : String(error) }, { cause: error });
 }
-
-function errorText(result: ToolResult): string {
-  const texts = result.content?.flatMap((block) => (block.type === 'text' ? [block.text] : [])) ?? [];
-  if (texts.length > 0) return texts.join('\n');
-  if (result.value === undefined || result.value === null) return 'It failed and did not say why.';
-  return typeof result.value === 'string' ? result.value : JSON.stringify(result.value);
-}
-
-/** `run` bounds its own text, and a stored result is never stored again. */
-function isSelfBounded(tool: ToolView): boolean {
-  return tool.isBuiltIn && (tool.name === 'run' || tool.name === 'ot_result');
-}
-
-/** A string is answered as it is: quotes and escapes of its JSON do not count. */
-function answerBytes(value: unknown, jsonBytes: number): number {
-  return typeof value === 'string' ? Buffer.byteLength(value) : jsonBytes;
-}
-
-function inlineLimit(actor: Actor, settings: Settings): number {
-  return actor.door === 'mcp' ? settings.output.maxInlineBytes : maxAnswerBytes;
-}
-
-function projectOf(actor: Actor, args: unknown): string | undefined {
-  const named = isObject(args) ? args['project_id'] : undefined;
-  return typeof named === 'string' && likeId.test(named) ? named : actor.projectId;
-}
-
-/** Anything else is no project of ours, and has no place in records. */
-const likeId = /^[\w-]{1,64}$/;
