@@ -120,7 +120,8 @@ export function callGate(deps: CallGateDeps): Gate {
       return outcome;
     } catch (error) {
       const failure = failureOf(error, seen);
-      if (failure.code === 'server.internal') observe.log.error({ err: error, tool: view.name }, 'a tool broke');
+      if (failure.code === 'server.internal')
+        observe.log.error({ span: 'gate.call', err: error, tool: view.name }, 'a tool broke');
       await begun.record(failure.code, 0, true);
       if (!isDispatchCode(failure.code) && failure.code !== 'host.not_allowed') throw hide(failure);
       const message = redact.text(failure.message);

@@ -117,7 +117,7 @@ export function handlers({ gate, menus, resources, log }: HandlersDeps): Handler
     if (error instanceof RpcError) return error;
     const { code, rpc, message } = asFailure(error);
     if (code !== 'server.internal') return new RpcError(rpc, message);
-    log.error({ err: error, method }, 'an MCP request broke');
+    log.error({ span: 'mcp.request', err: error, method }, 'an MCP request broke');
     return new RpcError(-32603, 'Internal error');
   }
 

@@ -44,7 +44,7 @@ export class ModernSdk {
     const handler = createMcpHandler((context) => this.#server(actor, menu, context.era), {
       legacy: 'reject',
       bus,
-      onerror: (error) => this.#deps.log.debug({ err: error }, 'an MCP request was refused'),
+      onerror: (error) => this.#deps.log.debug({ span: 'mcp.request', err: error }, 'an MCP request was refused'),
     });
     const stop =
       isObject(body) && body['method'] === 'subscriptions/listen'

@@ -1,4 +1,4 @@
-import { Server, type ServerContext } from '@modelcontextprotocol/server';
+import { Server, type CallToolResult, type ListToolsResult, type ServerContext } from '@modelcontextprotocol/server';
 import { AjvJsonSchemaValidator } from '@modelcontextprotocol/server/validators/ajv';
 import type { Era, Exchange, JsonObject } from './exchange.ts';
 import type { Handlers } from './handlers.ts';
@@ -44,16 +44,17 @@ export function sdkServer({
   );
   server.setRequestHandler(
     'tools/list',
-    async (request, context) => (await handlers.listTools(exchange(context), request.params ?? {})) as never,
+    async (request, context) => (await handlers.listTools(exchange(context), request.params ?? {})) as ListToolsResult,
   );
   server.setRequestHandler(
     'tools/call',
-    async (request, context) => (await handlers.callTool(exchange(context), request.params)) as never,
+    async (request, context) => (await handlers.callTool(exchange(context), request.params)) as CallToolResult,
   );
   for (const method of answered) {
     if (!isOffered(method, capabilities)) continue;
     server.setRequestHandler(method, async (request: { params?: JsonObject }, context: ServerContext) => {
       const { _meta, ...params } = request.params ?? {};
+      // Each method has an answer of its own, and the loop does not tell the checker which one this is.
       return (await handlers.serve(exchange(context), method, params)) as never;
     });
   }

@@ -103,7 +103,7 @@ export function openVisits(deps: McpDoorDeps): Visits {
   }
 
   function broken({ response, url, headers = {} }: Visit, error: unknown): void {
-    log.error({ err: error, path: url }, 'an MCP request broke');
+    log.error({ span: 'mcp.request', err: error, path: url }, 'an MCP request broke');
     if (!response.headersSent) sendRpcError(response, 500, -32603, 'Internal server error', headers);
     else response.end();
   }

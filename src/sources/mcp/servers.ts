@@ -76,7 +76,10 @@ export async function mcpServers(deps: McpServersDeps): Promise<McpServers> {
       const slug = slugOf(name);
       if (!isSlug(slug) || bySlug.has(slug)) {
         unused.push(name);
-        deps.log.warn({ server: name }, 'the name of this MCP server is not usable or clashes with another one');
+        deps.log.warn(
+          { span: 'upstream.name', server: name },
+          'the name of this MCP server is not usable or clashes with another one',
+        );
         continue;
       }
       const upstream = new Upstream(name, slug, config, deps);
