@@ -91,7 +91,7 @@ export class RunningCall implements Call {
 
   log(level: 'debug' | 'info' | 'warn' | 'error', message: string, fields: Record<string, unknown> = {}): void {
     const { log, redact } = this.#power;
-    log[level]({ ...fields, tool: this.tool.name, requestId: this.requestId }, message);
+    log[level]({ span: 'tool.log', ...fields, tool: this.tool.name, requestId: this.requestId }, message);
     this.#options.onLog?.({ level, logger: this.tool.name, data: redact.text(message) });
   }
 
