@@ -201,7 +201,10 @@ export class Upstream {
     if (!link) return;
     const { isNew, changed } = await this.#list.refresh(link, timeoutMs);
     for (const tool of changed)
-      this.#log.warn({ span: 'upstream.tools', server: this.name, tool }, 'the definition of a proxied tool has changed');
+      this.#log.warn(
+        { span: 'upstream.tools', server: this.name, tool },
+        'the definition of a proxied tool has changed',
+      );
     if (isNew) this.#tell({ kind: 'tools' });
   }
 
@@ -216,7 +219,10 @@ export class Upstream {
 
   #became(state: ServerState): void {
     const { error } = this;
-    this.#log.info({ span: 'upstream.state', server: this.name, state, ...(error && { error }) }, `MCP server ${state}`);
+    this.#log.info(
+      { span: 'upstream.state', server: this.name, state, ...(error && { error }) },
+      `MCP server ${state}`,
+    );
     this.#tell({ kind: 'state' });
   }
 
