@@ -12,7 +12,8 @@ import { removeGroups } from './cgroups.ts';
 import type { Abilities } from './probe.ts';
 import { seccompFilter } from './seccomp.ts';
 
-const startWithinMs = 10_000;
+/** Long, because a hundred that start at once on a busy machine all wait for each other. */
+const startWithinMs = 60_000;
 const seccompFd = 3;
 const statusFd = 4;
 const optionsFd = 5;
@@ -29,8 +30,9 @@ export async function launch(options: {
   root: string;
   able: Abilities;
   folder: string;
+  withinMs?: number;
 }): Promise<{ pid: number; pidStarted: string; cgroups: string[] }> {
-  const { spec, root, able, folder } = options;
+  const { spec, root, able, folder, withinMs = startWithinMs } = options;
   await mkdir(folder, { recursive: true, mode: 0o700 });
   let cgroups: string[] = [];
   try {
@@ -57,7 +59,7 @@ export async function launch(options: {
       folder,
       filter !== undefined,
     );
-    return { ...(await begun(folder, exit)), cgroups };
+    return { ...(await begun(folder, exit, withinMs)), cgroups };
   } catch (error) {
     await removeGroups(cgroups);
     await rm(folder, { recursive: true, force: true });
@@ -67,6 +69,8 @@ export async function launch(options: {
 
 interface Exit {
   code: number | null | undefined;
+  /** The process and all that it started so far. */
+  group: number | undefined;
 }
 
 function run(command: string[], env: Record<string, string>, folder: string, hasFilter: boolean): Exit {
@@ -74,7 +78,7 @@ function run(command: string[], env: Record<string, string>, folder: string, has
   const status = openSync(join(folder, 'status.json'), 'w', 0o600);
   const options = openSync(join(folder, 'options'), 'r');
   const filter = hasFilter ? openSync(join(folder, 'seccomp'), 'r') : undefined;
-  const exit: Exit = { code: undefined };
+  const exit: Exit = { code: undefined, group: undefined };
   try {
     const child = spawn(command[0]!, command.slice(1), {
       env: { PATH: '/usr/bin:/bin', HOME: insidePaths.home, ...env },
@@ -82,6 +86,7 @@ function run(command: string[], env: Record<string, string>, folder: string, has
       stdio: ['ignore', log, log, filter ?? 'ignore', status, options],
       detached: true,
     });
+    exit.group = child.pid;
     child.on('error', () => (exit.code = null));
     child.on('exit', (code) => (exit.code = code));
     child.unref();
@@ -92,8 +97,8 @@ function run(command: string[], env: Record<string, string>, folder: string, has
 }
 
 /** Waits until the first process inside has started the command: then all mounts are made. */
-async function begun(folder: string, exit: Exit): Promise<{ pid: number; pidStarted: string }> {
-  const deadline = performance.now() + startWithinMs;
+async function begun(folder: string, exit: Exit, withinMs: number): Promise<{ pid: number; pidStarted: string }> {
+  const deadline = performance.now() + withinMs;
   let pid = 0;
   for (let waitMs = 1; performance.now() < deadline; waitMs = Math.min(waitMs * 1.3, 20)) {
     await pause(waitMs);
@@ -106,6 +111,15 @@ async function begun(folder: string, exit: Exit): Promise<{ pid: number; pidStar
     const log = tailOf(await readFile(join(folder, 'log')), 5).trim();
     throw fail('sandbox.failed', { reason: log || `bubblewrap ended with code ${exit.code}` });
   }
-  if (pid) process.kill(pid, 'SIGKILL');
-  throw fail('sandbox.failed', { reason: `bubblewrap did not start within ${startWithinMs} ms` });
+  // One that is merely late must not begin when nobody knows of it any more.
+  for (const each of [pid, exit.group && -exit.group]) if (each) endNow(each);
+  throw fail('sandbox.failed', { reason: `bubblewrap did not start within ${withinMs} ms` });
+}
+
+function endNow(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch {
+    // It is over already.
+  }
 }
