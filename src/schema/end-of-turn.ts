@@ -14,5 +14,5 @@ function sendAll(): void {
   const ready = waiting;
   waiting = [];
   for (const each of ready) each();
-  stayAwake(ready.length);
+  stayAwake();
 }

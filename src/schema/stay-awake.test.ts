@@ -53,13 +53,3 @@ test('where nothing comes in time it is tried only now and then, until something
   stayAwake();
   assert.equal(isAwake(), canBe);
 });
-
-test('with many under way it leaves the cores to those who answer', async () => {
-  stayAwake();
-  cameIn();
-  await asleep();
-  stayAwake(Number.MAX_SAFE_INTEGER);
-  assert.equal(isAwake(), canBe);
-  await new Promise(setImmediate);
-  assert.equal(isAwake(), false);
-});

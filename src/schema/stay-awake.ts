@@ -15,14 +15,13 @@ let inVain = 0;
 
 /**
  * To be called after something was sent that is likely to be answered at once: for a tenth of a millisecond the event
- * loop goes on looking for the answer instead of falling asleep. Everything else is served meanwhile as ever. With
- * several under way it looks out for less: those who answer them need the cores more, and one wake serves them all.
+ * loop goes on looking for the answer instead of falling asleep. Everything else is served meanwhile as ever.
  */
-export function stayAwake(underWay = 1): void {
+export function stayAwake(): void {
   if (!isPossible) return;
   if (isAwake) inVain = 0;
   else if (inVain >= patience && inVain++ % rarely !== 0) return;
-  until = performance.now() + longestMs / Math.max(1, underWay);
+  until = performance.now() + longestMs;
   if (isAwake) return;
   isAwake = true;
   setImmediate(look);

@@ -13,7 +13,7 @@ export interface OutgoingMessage {
  * a millisecond.
  */
 export class Outbox {
-  readonly #write: (text: string, unanswered: number) => void;
+  readonly #write: (text: string) => void;
   readonly #now: () => number;
   #text = '';
   /** When the first line that is not written came. */
@@ -23,7 +23,7 @@ export class Outbox {
   #open = 0;
   #fresh = 0;
 
-  constructor(write: (text: string, unanswered: number) => void, now: () => number = () => performance.now()) {
+  constructor(write: (text: string) => void, now: () => number = () => performance.now()) {
     this.#write = write;
     this.#now = now;
   }
@@ -53,7 +53,7 @@ export class Outbox {
     const text = this.#text;
     this.#text = '';
     this.#fresh = 0;
-    if (text !== '') this.#write(text, this.#open);
+    if (text !== '') this.#write(text);
   }
 
   readonly #look = (): void => {

@@ -24,7 +24,7 @@ export class StdioPipe implements Transport {
   #held: string[] = [];
   #heldLength = 0;
   #murmur = '';
-  readonly #outbox = new Outbox((text, unanswered) => this.#write(text, unanswered));
+  readonly #outbox = new Outbox((text) => this.#write(text));
   #unasked = { second: 0, count: 0 };
   #isClosing = false;
 
@@ -72,10 +72,10 @@ export class StdioPipe implements Transport {
     return Promise.resolve();
   }
 
-  #write(text: string, unanswered: number): void {
+  #write(text: string): void {
     if (!this.#child?.stdin.writable) return;
     this.#child.stdin.write(text);
-    stayAwake(unanswered);
+    stayAwake();
   }
 
   #read(text: string): void {
