@@ -20,11 +20,12 @@ process.on('message', (message: ToHost) => {
 });
 // Without the server there is nobody to work for.
 process.on('disconnect', () => process.exit(0));
-// An endless loop never hears that the server is gone; a thread of its own does.
+// An endless loop never hears that the server is gone; a thread of its own does. Whose child we are is told to it: the
+// server may be gone before that thread first looks.
 const watchman = new Worker(
-  `const server = process.ppid;
+  `const { workerData: server } = require('node:worker_threads');
    setInterval(() => { if (process.ppid !== server) process.kill(process.pid, 'SIGKILL'); }, 1000);`,
-  { eval: true, execArgv: [], env: {}, resourceLimits: { maxOldGenerationSizeMb: 8 } },
+  { eval: true, execArgv: [], env: {}, workerData: process.ppid, resourceLimits: { maxOldGenerationSizeMb: 8 } },
 );
 watchman.unref();
 // A promise that a pack forgot must not end its other calls.
