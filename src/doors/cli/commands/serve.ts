@@ -4,6 +4,8 @@ import type { Cli } from '../cli.ts';
 import { define, type RunningServer, type Setting } from '../define.ts';
 import { BadUsage, CommandFailure } from '../failure.ts';
 
+const lingerMs = 1000;
+
 export function addServe(setting: Setting): void {
   const { env, programs } = setting;
   define(setting, setting.program, {
@@ -38,6 +40,8 @@ export function addServe(setting: Setting): void {
       await signalled;
       if (!cli.isJson) cli.note('Stopping ...');
       await server.close();
+      // A sandbox that was being started just now may still hold a socket open; nobody waits for it any more.
+      setTimeout(() => process.exit(), lingerMs).unref();
     },
   });
 }
