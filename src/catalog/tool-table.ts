@@ -28,7 +28,10 @@ const kinds = {
 } as const;
 type ColumnName = keyof typeof kinds;
 type Columns = { [Name in ColumnName]: InstanceType<(typeof kinds)[Name][0]> };
-type Kind = new (size: number) => Columns[ColumnName];
+interface Kind {
+  new (size: number): Columns[ColumnName];
+  new (buffer: ArrayBufferLike, at: number, size: number): Columns[ColumnName];
+}
 
 function columnsOf(make: (name: ColumnName, Kind: Kind, width: number) => Columns[ColumnName]): Columns {
   return Object.fromEntries(
@@ -93,11 +96,7 @@ export class ToolTable {
     this.#textEnd = texts.byteLength;
     this.#columns = columnsOf((name, Kind, width) => {
       const { buffer, byteOffset } = parts[name]!;
-      return new (Kind as unknown as new (buffer: ArrayBufferLike, at: number, size: number) => Columns[ColumnName])(
-        buffer,
-        byteOffset,
-        count * width,
-      );
+      return new Kind(buffer, byteOffset, count * width);
     });
     this.#given = count;
     this.#revision = revision;

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { join } from 'node:path';
-import { execSocketName, fail, insidePaths, textOf, type FromExec } from '../schema/index.ts';
+import { execSocketName, fail, insidePaths, textOf } from '../schema/index.ts';
 import type { ExecResult, ExecSpec } from './driver.ts';
 import { listenInside, type InsideListener } from './listen-inside.ts';
 
@@ -17,10 +17,13 @@ export interface ExecChannels {
   close(): Promise<void>;
 }
 
+/** What should be a FromExec: whoever took over the inside of a sandbox may answer anything. */
+type Answer = Record<string, unknown>;
+
 interface Channel {
   listener: InsideListener;
   sockets: Set<Socket>;
-  waiting: Map<string, { socket: Socket; settle: (answer: FromExec | undefined) => void }>;
+  waiting: Map<string, { socket: Socket; settle: (answer: Answer | undefined) => void }>;
   onSocket: Set<() => void>;
 }
 
@@ -52,13 +55,13 @@ export function execChannels(): ExecChannels {
       const answer = await ask(channel, socket, id, spec);
       if (answer === undefined) throw fail('sandbox.failed', { reason: 'it ended before the command did' });
       if (answer === 'late') return { exit_code: null, stdout: '', stderr: '', timed_out: true, truncated: false };
-      if (answer.error) throw fail('sandbox.failed', { reason: textOf(answer.error) }, { retryable: false });
+      if (answer['error']) throw fail('sandbox.failed', { reason: textOf(answer['error']) }, { retryable: false });
       return {
-        exit_code: typeof answer.exit_code === 'number' ? answer.exit_code : null,
-        stdout: textOf(answer.stdout),
-        stderr: textOf(answer.stderr),
-        timed_out: answer.timed_out === true,
-        truncated: answer.truncated === true,
+        exit_code: typeof answer['exit_code'] === 'number' ? answer['exit_code'] : null,
+        stdout: textOf(answer['stdout']),
+        stderr: textOf(answer['stderr']),
+        timed_out: answer['timed_out'] === true,
+        truncated: answer['truncated'] === true,
       };
     },
   };
@@ -77,8 +80,7 @@ async function openChannel(mcp: string): Promise<Channel> {
       },
       onMessage: (message, socket) => {
         const request = waiting.get(message['id'] as string);
-        // Only our own supervisor is at the other end.
-        if (request?.socket === socket) request.settle(message as unknown as FromExec);
+        if (request?.socket === socket) request.settle(message);
       },
       onClose(socket) {
         sockets.delete(socket);
@@ -108,10 +110,10 @@ function firstSocket(channel: Channel, withinMs: number): Promise<Socket> {
   });
 }
 
-function ask(channel: Channel, socket: Socket, id: string, spec: ExecSpec): Promise<FromExec | 'late' | undefined> {
+function ask(channel: Channel, socket: Socket, id: string, spec: ExecSpec): Promise<Answer | 'late' | undefined> {
   const { signal, command, env = {}, workdir = insidePaths.workspace, timeoutMs, maxBytes, stdin } = spec;
   return new Promise((resolve) => {
-    const settle = (answer: FromExec | 'late' | undefined): void => {
+    const settle = (answer: Answer | 'late' | undefined): void => {
       channel.waiting.delete(id);
       clearTimeout(timer);
       signal?.removeEventListener('abort', cancel);

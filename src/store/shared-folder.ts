@@ -140,7 +140,7 @@ export class SharedFolder {
       // Most of what was told since was looked at with the files before these.
       const rows = this.#statement(
         'SELECT seq, name, owner FROM catalog_changes WHERE seq > ? AND writer IS NOT ? ORDER BY seq',
-      ).all(this.#others.upTo(since), this.#place.writer) as unknown as ToldRow[];
+      ).all(this.#others.upTo(since), this.#place.writer) as ToldRow[];
       this.#others.take(rows, since, last ?? 0);
       // Rows are numbered without a gap: where one is missing, older ones were dropped before we saw them.
       const isBroken = (first ?? 0) > since + 1;

@@ -1,9 +1,5 @@
 /** A row that another process wrote: of a new file with its name and owner, of any other change without. */
-export interface ToldRow {
-  seq: number;
-  name: string | null;
-  owner: string | null;
-}
+export type ToldRow = { seq: number; name: string | null; owner: string | null };
 
 /** What other processes told since a row that moves on now and then: each of their rows is read once, not for every group of files. */
 export class ToldByOthers {
