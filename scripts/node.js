@@ -50,6 +50,6 @@ export function nodeEnvironment() {
 /** Flags that every one of our programs runs with. */
 export const nodeFlags = [
   '--disable-warning=ExperimentalWarning',
-  // Where short-lived objects lie grows to thrice this under load, in every thread, and never shrinks; more makes no call faster.
-  '--max-semi-space-size=8',
+  // Where short-lived objects lie grows to thrice this under load, in every thread, and never shrinks: half makes calls a tenth slower, twice as much makes no call faster.
+  '--max-semi-space-size=16',
 ];
