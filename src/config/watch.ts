@@ -1,16 +1,16 @@
 import { watch, type FSWatcher } from 'node:fs';
 import { stat } from 'node:fs/promises';
-import { dirname } from 'node:path';
 
 const settleMs = 100;
-const pollMs = 1000;
+const pollMs = 500;
 
 /**
- * Calls `onChange` when one of the files may have changed. Folders are watched, not files, because editors
- * replace files by renaming; a slow poll stands in where the system reports nothing (network drives, containers).
+ * Calls `onChange` when one of the files may have changed. Files are watched, not their folder: in the home a database is
+ * written all the time, and each write would wake us. A file that is replaced says so, too; one that is new is seen by a
+ * poll, which also stands in where the system reports nothing (network drives, containers).
  */
 export class FileWatch {
-  #watchers = new Map<string, FSWatcher>();
+  #watchers: FSWatcher[] = [];
   #files: string[] = [];
   #marks = '';
   #candidate = '';
@@ -29,27 +29,24 @@ export class FileWatch {
     this.#files = [...files];
     this.#marks = await marksOf(this.#files);
     if (this.#closed) return;
-    const folders = new Set(this.#files.map((file) => dirname(file)));
-    for (const [folder, watcher] of this.#watchers) {
-      if (folders.has(folder)) continue;
-      watcher.close();
-      this.#watchers.delete(folder);
-    }
-    for (const folder of folders) if (!this.#watchers.has(folder)) this.#watch(folder);
+    // Under a name there may be another file by now.
+    this.#unwatch();
+    for (const file of this.#files) this.#watch(file);
   }
 
-  #watch(folder: string): void {
+  #watch(file: string): void {
     try {
-      const watcher = watch(folder, { persistent: false }, () => this.#settle());
-      const drop = (): void => {
-        watcher.close();
-        this.#watchers.delete(folder);
-      };
-      watcher.on('error', drop);
-      this.#watchers.set(folder, watcher);
+      const watcher = watch(file, { persistent: false }, () => this.#settle());
+      watcher.on('error', () => watcher.close());
+      this.#watchers.push(watcher);
     } catch {
-      // No watch to be had here (folder gone, limit of the system reached): the poll sees changes all the same.
+      // No watch to be had here (no such file yet, limit of the system reached): the poll sees changes all the same.
     }
+  }
+
+  #unwatch(): void {
+    for (const watcher of this.#watchers) watcher.close();
+    this.#watchers = [];
   }
 
   /** Waits until a burst of events is over: an editor truncates, writes and renames. */
@@ -74,8 +71,7 @@ export class FileWatch {
     this.#closed = true;
     clearInterval(this.#polling);
     clearTimeout(this.#settling);
-    for (const watcher of this.#watchers.values()) watcher.close();
-    this.#watchers.clear();
+    this.#unwatch();
   }
 }
 
