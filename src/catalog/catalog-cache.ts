@@ -1,8 +1,7 @@
-import { rm } from 'node:fs/promises';
 import { Worker } from 'node:worker_threads';
 import { entryPoint } from '../entry.ts';
 import { AskedThread, Database } from '../store/index.ts';
-import { isDamaged } from './damaged-file.ts';
+import { beginningAnew } from './damaged-file.ts';
 
 const writeAtOnce = 256;
 const writeAfterMs = 200;
@@ -46,14 +45,8 @@ export interface CatalogCache {
 }
 
 /** Opens the cache; a damaged one begins anew. Throws when the file cannot be used for another reason: it may be in use. */
-export async function openCatalogCache(path: string): Promise<CatalogCache> {
-  try {
-    return await open(path);
-  } catch (error) {
-    if (!isDamaged(error)) throw error;
-    for (const suffix of ['', '-wal', '-shm']) await rm(path + suffix, { force: true });
-    return open(path);
-  }
+export function openCatalogCache(path: string): Promise<CatalogCache> {
+  return beginningAnew(path, open);
 }
 
 async function open(path: string): Promise<CatalogCache> {

@@ -13,12 +13,13 @@ describe('the log of changes', () => {
   let they: ChangeLog;
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), 'oub-log-'));
-    db = new Database(join(folder, 'state.db'));
-    we = await ChangeLog.open(db);
-    they = await ChangeLog.open(db);
+    const path = join(folder, 'changes.db');
+    db = new Database(path);
+    we = await ChangeLog.open(path);
+    they = await ChangeLog.open(path);
   });
   after(async () => {
-    await db.close();
+    for (const each of [db, we, they]) await each.close();
     await rm(folder, { recursive: true });
   });
 

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { changeSteps, type Database } from '../store/index.ts';
+import { changeSteps, Database } from '../store/index.ts';
+import { beginningAnew } from './damaged-file.ts';
 
 const keptRows = 50_000;
 
@@ -26,9 +27,13 @@ export class ChangeLog {
   readonly #lately = new Map<string, number>();
   #latest = 0;
 
-  static async open(db: Database): Promise<ChangeLog> {
-    await db.migrate('catalog_changes', changeSteps);
-    return new ChangeLog(db);
+  /** In a file of its own, which is small: nobody who keeps rows of another has to read them again for what is told here. */
+  static open(path: string): Promise<ChangeLog> {
+    return beginningAnew(path, async () => {
+      const db = new Database(path);
+      await db.migrate('catalog_changes', changeSteps);
+      return new ChangeLog(db);
+    });
   }
 
   private constructor(db: Database) {
@@ -104,5 +109,9 @@ export class ChangeLog {
     if (seq - this.#trimmedAt <= keptRows / 10) return;
     this.#trimmedAt = seq;
     await this.#db.write((tx) => tx.run('DELETE FROM catalog_changes WHERE seq < ?', seq - keptRows));
+  }
+
+  close(): Promise<void> {
+    return this.#db.close();
   }
 }

@@ -1,15 +1,7 @@
 import { readdir, readFile, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { parseUuid7, type Tool } from '../schema/index.ts';
-import {
-  FileThread,
-  makeFolder,
-  ProcessLock,
-  recoverWrites,
-  syncFolder,
-  type Database,
-  type SharedPlace,
-} from '../store/index.ts';
+import { FileThread, makeFolder, ProcessLock, recoverWrites, syncFolder, type SharedPlace } from '../store/index.ts';
 import { packSummary, unpackSummary } from './cached-summary.ts';
 import { openCatalogCache, type CatalogCache } from './catalog-cache.ts';
 import { ChangeLog, type News } from './change-log.ts';
@@ -27,9 +19,8 @@ export interface StoredCatalogOptions {
   recordsPath: string;
   cachePath: string;
   lockPath: string;
-  db: Database;
-  /** Where that one lies, for the thread that makes files. */
-  dbPath: string;
+  /** Where the processes that share the catalog tell each other what they change. */
+  changesPath: string;
   onChange: (changes: Change[]) => void;
   onCorrupt: (path: string, reason: string) => void;
   /** Something that nobody waited for failed; it is tried again with what comes next. */
@@ -74,7 +65,7 @@ export class StoredCatalog {
   #closed = false;
 
   private constructor(options: StoredCatalogOptions, cache: CatalogCache, log: ChangeLog) {
-    const { folder, dbPath, lockPath } = options;
+    const { folder, changesPath, lockPath } = options;
     this.#options = options;
     this.#cache = cache;
     this.#log = log;
@@ -83,7 +74,7 @@ export class StoredCatalog {
       folder,
       drafts: join(folder, draftsFolder),
       journalPath: journalIn(folder),
-      dbPath,
+      changesPath,
       lockPath,
       writer: log.writer,
     };
@@ -110,7 +101,7 @@ export class StoredCatalog {
   }
 
   static async open(options: StoredCatalogOptions): Promise<StoredCatalog> {
-    const log = await ChangeLog.open(options.db);
+    const log = await ChangeLog.open(options.changesPath);
     for (const name of [draftsFolder, journalFolder]) await makeFolder(join(options.folder, name));
     const self = new StoredCatalog(options, await openCatalogCache(options.cachePath), log);
     await self.#lock.hold(() => recoverWrites(options.folder, journalIn(options.folder)));
@@ -350,6 +341,7 @@ export class StoredCatalog {
     await this.#saved.save(this.#log.seen).catch(() => {});
     await Promise.all([this.#reads.close(), this.#writes.close()]);
     await this.#lock.close();
+    await this.#log.close();
     await this.#cache.close();
   }
 }

@@ -25,7 +25,7 @@ export interface SharedPlace {
   /** Keeps what is placed until the disk has it in its place; see WriteJournal. */
   journalPath: string;
   /** The database where each tells what it is about to change. */
-  dbPath: string;
+  changesPath: string;
   lockPath: string;
   /** Under which name this process tells. */
   writer: string;

@@ -24,11 +24,11 @@ describe('the thread that works on files', () => {
       folder,
       drafts: join(folder, 'drafts'),
       journalPath: join(folder, 'journal'),
-      dbPath: join(root, 'state.db'),
+      changesPath: join(root, 'changes.db'),
       lockPath: join(root, 'lock'),
       writer: 'we',
     };
-    db = new Database(place.dbPath);
+    db = new Database(place.changesPath);
     await db.migrate('catalog_changes', changeSteps);
     files = new FileThread(place);
     others = new FileThread({ ...place, writer: 'they' });

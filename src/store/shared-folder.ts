@@ -20,10 +20,7 @@ import { UnsettledWrites } from './unsettled-writes.ts';
 
 /** The table in which processes tell each other, before anything moves, which paths they change. */
 export const changeSteps = [
-  'CREATE TABLE catalog_changes (seq INTEGER PRIMARY KEY AUTOINCREMENT, path TEXT NOT NULL)',
-  `ALTER TABLE catalog_changes ADD COLUMN name TEXT;
-   ALTER TABLE catalog_changes ADD COLUMN owner TEXT;
-   ALTER TABLE catalog_changes ADD COLUMN writer TEXT`,
+  'CREATE TABLE catalog_changes (seq INTEGER PRIMARY KEY, path TEXT NOT NULL, name TEXT, owner TEXT, writer TEXT)',
 ];
 
 /** What was told up to now; without outcomes nothing was told or placed, because of what others told. */
@@ -50,10 +47,10 @@ export class SharedFolder {
     this.#place = place;
     this.#lock = new ProcessLock(place.lockPath);
     this.#unsettled = new UnsettledWrites(place, this.#lock);
-    this.#db = new DatabaseSync(place.dbPath, { timeout: 0 });
+    this.#db = new DatabaseSync(place.changesPath, { timeout: 0 });
     this.#db.exec('PRAGMA synchronous = NORMAL');
-    // Left to other connections, which do not hold the lock meanwhile.
-    this.#db.exec('PRAGMA wal_autocheckpoint = 0');
+    // The lock is held meanwhile: as seldom as elsewhere.
+    this.#db.exec('PRAGMA wal_autocheckpoint = 8000');
   }
 
   /**
@@ -138,9 +135,13 @@ export class SharedFolder {
         'SELECT (SELECT min(seq) FROM catalog_changes) AS first, (SELECT max(seq) FROM catalog_changes) AS last',
       ).get() as { first: number | null; last: number | null };
       // Most of what was told since was looked at with the files before these.
-      const rows = this.#statement(
-        'SELECT seq, name, owner FROM catalog_changes WHERE seq > ? AND writer IS NOT ? ORDER BY seq',
-      ).all(this.#others.upTo(since), this.#place.writer) as ToldRow[];
+      const from = this.#others.upTo(since);
+      const rows =
+        from === last
+          ? []
+          : (this.#statement(
+              'SELECT seq, name, owner FROM catalog_changes WHERE seq > ? AND writer IS NOT ? ORDER BY seq',
+            ).all(from, this.#place.writer) as ToldRow[]);
       this.#others.take(rows, since, last ?? 0);
       // Rows are numbered without a gap: where one is missing, older ones were dropped before we saw them.
       const isBroken = (first ?? 0) > since + 1;
@@ -151,6 +152,7 @@ export class SharedFolder {
       for (const { file } of told)
         upTo = Number(insert.run(file.path, file.name, file.owner, this.#place.writer).lastInsertRowid);
       this.#statement('COMMIT').run();
+      this.#others.readUpTo(upTo);
       return { isStale, hasOthers: this.#others.size > 0, upTo };
     } catch (error) {
       if (this.#db.isTransaction) this.#db.exec('ROLLBACK');

@@ -9,7 +9,11 @@ describe('what other processes told', () => {
     owner: fc.constantFrom('x', 'y'),
     isOurs: fc.boolean(),
   });
-  const step = fc.record({ rows: fc.array(row, { maxLength: 4 }), since: fc.nat({ max: 30 }) });
+  const step = fc.record({
+    rows: fc.array(row, { maxLength: 4 }),
+    since: fc.nat({ max: 30 }),
+    isOursNext: fc.boolean(),
+  });
   const files = fc.array(fc.record({ name: fc.constantFrom('a', 'b', 'd'), owner: fc.constantFrom('x', 'y') }));
 
   it('stands against the same files as all rows since do, wherever one begins, though each row is read once', () => {
@@ -17,7 +21,7 @@ describe('what other processes told', () => {
       fc.property(fc.array(step, { maxLength: 12 }), files, (steps, wanted) => {
         const told = new ToldByOthers();
         const all: (ToldRow & { isOurs: boolean })[] = [];
-        for (const { rows, since } of steps) {
+        for (const { rows, since, isOursNext } of steps) {
           for (const { name, owner, isOurs } of rows)
             all.push({ seq: all.length + 1, name, owner: name === null ? null : owner, isOurs });
           const after = (from: number): ToldRow[] => all.filter(({ seq, isOurs }) => seq > from && !isOurs);
@@ -30,6 +34,10 @@ describe('what other processes told', () => {
           );
           assert.equal(told.standAgainst(wanted), isAgainst);
           assert.deepEqual(after(told.upTo(since)), []);
+          if (isOursNext) {
+            all.push({ seq: all.length + 1, name: 'a', owner: 'x', isOurs: true });
+            told.readUpTo(all.length);
+          }
         }
       }),
       { numRuns: 500 },

@@ -27,6 +27,11 @@ export class ToldByOthers {
     for (const row of rows) this.#add(row);
   }
 
+  /** Up to this row only we told of anything more. */
+  readUpTo(last: number): void {
+    this.#readUpTo = last;
+  }
+
   /** Whether they told of a change that is no new file, or of one of these names for another owner. */
   standAgainst(files: readonly { name: string; owner: string }[]): boolean {
     return (

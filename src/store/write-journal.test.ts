@@ -207,11 +207,11 @@ describe('the journal of what is written', () => {
         folder,
         drafts: folder,
         journalPath: path,
-        dbPath: join(root, 'state.db'),
+        changesPath: join(root, 'changes.db'),
         lockPath: join(root, 'lock'),
         writer: 'we',
       };
-      db = new Database(place.dbPath);
+      db = new Database(place.changesPath);
       await db.migrate('catalog_changes', changeSteps);
       files = new FileThread(place);
     });

@@ -60,7 +60,7 @@ describe('records that are kept between two starts', () => {
     await server.ask('PATCH', bundle.tool('two'), { isEnabled: false });
     await server.close();
     await copyFile(`${records()}.old`, records());
-    const db = new DatabaseSync(join(server.home, 'state.db'));
+    const db = new DatabaseSync(join(server.home, 'run', 'catalog-changes.db'));
     db.exec('DELETE FROM catalog_changes');
     db.close();
     await start();
