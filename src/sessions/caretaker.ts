@@ -11,7 +11,7 @@ export interface Caretaker {
   readonly isStopping: boolean;
   start(): Promise<void>;
   /** From now on nothing is begun; `letGo` runs when nothing is looked after any more. */
-  stop(letGo: () => Promise<unknown>): Promise<void>;
+  stop(...letGo: (() => Promise<unknown>)[]): Promise<void>;
 }
 
 export function caretaker(
@@ -74,13 +74,14 @@ export function caretaker(
         ports.logger.error({ span: 'session.wish', err: error }, 'wishes of another process were not heard');
       unlisten = ports.log.onForeignCommit(() => void heed().catch(unheard));
     },
-    async stop(letGo) {
+    async stop(...letGo) {
       isStopping = true;
       unlisten();
       for (const timer of timers) clearInterval(timer);
       await looking;
-      await letGo();
-      await life.leave();
+      for (const each of await Promise.allSettled([life.leave, ...letGo].map((part) => part())))
+        if (each.status === 'rejected')
+          ports.logger.warn({ span: 'sandbox.leave', err: each.reason }, 'a sandbox could not be let go');
       retireNode(ports.node);
     },
   };

@@ -21,7 +21,7 @@ export interface LiveBox {
   link: SupervisorLink;
   /** Resolves when the sandbox has ended, with why. */
   over: Promise<string>;
-  /** Ends the sandbox and everything in it, reads nothing more, closes the doors. */
+  /** Ends the sandbox and everything in it, reads nothing more, closes the doors; these also when it fails. */
   remove(): Promise<void>;
   /** Lets the sandbox run and lets go of it: the server stops. */
   leave(): Promise<void>;
@@ -46,7 +46,8 @@ export async function startBox(ports: SessionPorts, wish: BoxWish): Promise<Live
   try {
     await driver.start(boxSpec(ports, wish, id, settings));
   } catch (error) {
-    await box.remove();
+    // Why it did not start is worth more than that it cannot be removed either.
+    await box.remove().catch(() => {});
     throw error;
   }
   box.watch();
@@ -61,6 +62,14 @@ export async function reattachBox(
   const box = await attach(ports, wish);
   box.watch();
   return box;
+}
+
+/** Ends what an earlier server left running in a place: two sandboxes there would speak with one voice. */
+export async function clearPlace(ports: SessionPorts, place: Place): Promise<void> {
+  for (const driver of ports.drivers) {
+    if (!(await driver.probe()).available) continue;
+    for (const box of await driver.list({ run: ports.runFolder, place: place.name })) await driver.remove(box.id);
+  }
 }
 
 /** Where the spool of a sandbox that is gone ends, read from an offset on. */
@@ -117,8 +126,8 @@ async function attach(
     },
     async remove() {
       stop.abort();
-      await driver.remove(id);
-      await letGo();
+      // The doors close also when the engine does not answer any more.
+      await driver.remove(id).finally(letGo);
     },
     leave: letGo,
   };

@@ -3,7 +3,7 @@ import { asFailure, fail, type SessionStatus } from '../schema/index.ts';
 import type { SessionRow } from '../store/index.ts';
 import { isLive } from './admission.ts';
 import { Conversation } from './conversation.ts';
-import { agentCommand, agentSpec, reattachBox, spoolEnd, startBox, type LiveBox } from './launch.ts';
+import { agentCommand, agentSpec, clearPlace, reattachBox, spoolEnd, startBox, type LiveBox } from './launch.ts';
 import { isNodeAlive } from './node-identity.ts';
 import { binding, makePlace, placeAt } from './place.ts';
 import type { Slot } from './pool.ts';
@@ -12,11 +12,16 @@ import { Runner, type RunnerHooks } from './runner.ts';
 import { failedWith, storeEnd, storeRevival, type Ending } from './session-end.ts';
 import { mintKey } from './session-key.ts';
 
+/** How long a server that stops waits for sandboxes that are being started or ended. */
+const leaveWithinMs = 10_000;
+
 interface Live {
   stop: AbortController;
   started: Promise<void>;
   runner?: Runner;
   box?: LiveBox;
+  /** With an agent that was started in the box. */
+  conversation?: Conversation;
   place?: string;
   ending?: Promise<void>;
 }
@@ -36,7 +41,7 @@ export interface Lifecycle {
   runner(sessionId: string): Runner | undefined;
   runners(): Iterable<Runner>;
   places(): string[];
-  /** Lets go of all sandboxes without ending them. */
+  /** Begins nothing more and lets go of all sandboxes; ends only those that a next server could not go on with. */
   leave(): Promise<void>;
   onStatus(listener: (sessionId: string, status: SessionStatus) => void): () => void;
 }
@@ -44,11 +49,14 @@ export interface Lifecycle {
 export function lifecycle(ports: SessionPorts): Lifecycle {
   const live = new Map<string, Live>();
   const listeners = new Set<(sessionId: string, status: SessionStatus) => void>();
+  let isLeaving = false;
   const announce = (sessionId: string, status: SessionStatus): void =>
     listeners.forEach((listener) => listener(sessionId, status));
 
   function begin(row: SessionRow, start: (entry: Live) => Promise<void>): Live {
     const entry: Live = { stop: new AbortController(), started: Promise.resolve() };
+    // Stored as starting, so whichever server comes next begins it.
+    if (isLeaving) return entry;
     // One that is resumed at once takes the same place: the sockets of its end must be gone by then.
     const before = live.get(row.id)?.ending?.catch(() => {});
     live.set(row.id, entry);
@@ -79,10 +87,12 @@ export function lifecycle(ports: SessionPorts): Lifecycle {
           'the workspace could not be remembered for a diff',
         ),
       );
+    if (entry.stop.signal.aborted && !slot) return;
     const box = slot?.box ?? (await newBox(entry, row, project));
     entry.box = box;
     entry.place = box.place.name;
     slot?.box.binding.bind(row.id);
+    if (slot) entry.conversation = slot.conversation;
     await remembered;
     if (entry.stop.signal.aborted) return;
     if (slot) return run(entry, row, slot.conversation);
@@ -113,7 +123,10 @@ export function lifecycle(ports: SessionPorts): Lifecycle {
     const place = row.place ? placeAt(ports.runFolder, row.place) : await makePlace(ports.runFolder);
     entry.place = place.name;
     // What an earlier agent left unread must not be taken for the words of the new one.
-    if (row.place) row.spool_offset = await spoolEnd(place, row.spool_offset);
+    if (row.place) {
+      await clearPlace(ports, place);
+      row.spool_offset = await spoolEnd(place, row.spool_offset);
+    }
     await ports.log.write(() => ports.tables.update(row.id, { place: place.name, spool_offset: row.spool_offset }));
     return startBox(ports, {
       project,
@@ -126,6 +139,7 @@ export function lifecycle(ports: SessionPorts): Lifecycle {
   }
 
   function run(entry: Live, row: SessionRow, conversation: Conversation, hooks: Partial<RunnerHooks> = {}): void {
+    entry.conversation = conversation;
     entry.runner = new Runner(ports, row, conversation, {
       onOver: (ending) => finishQuietly(row.id, ending),
       onStatus: (status) => announce(row.id, status),
@@ -197,7 +211,7 @@ export function lifecycle(ports: SessionPorts): Lifecycle {
     const found = driver && row.box ? await driver.get(row.box.id).catch(() => undefined) : undefined;
     if (!driver || !row.box || !row.place || !state || state.phase === 'starting') {
       // No message has reached an agent yet, and a key that was on its way is not known any more.
-      if (driver && row.box) await driver.remove(row.box.id);
+      if (driver && row.box) await driver.remove(row.box.id).catch(() => {});
       begin(row, async (entry) => open(entry, row, await mintKey(ports, row)));
       return;
     }
@@ -240,6 +254,7 @@ export function lifecycle(ports: SessionPorts): Lifecycle {
   return {
     launch(row, apiKey, slot) {
       begin(row, (entry) => open(entry, row, apiKey, slot));
+      if (isLeaving) void slot?.box.leave();
     },
     takeOver,
     finish,
@@ -251,17 +266,26 @@ export function lifecycle(ports: SessionPorts): Lifecycle {
     },
     places: () => [...live.values()].flatMap((entry) => (entry.place ? [entry.place] : [])),
     async leave() {
-      for (const entry of live.values()) {
-        entry.runner?.close();
-        await entry.started;
-        await entry.box?.leave();
-      }
+      isLeaving = true;
+      const late = new Promise((resolve) => setTimeout(resolve, leaveWithinMs).unref());
+      await Promise.race([Promise.all([...live.values()].map(letGo)), late]);
     },
     onStatus(listener) {
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
   };
+
+  async function letGo(entry: Live): Promise<void> {
+    if (entry.ending) return entry.ending.catch(() => {});
+    entry.stop.abort();
+    await entry.started;
+    await entry.runner?.settle();
+    const phase = entry.conversation?.state.phase ?? 'starting';
+    // What was not told its first word yet is begun anew by the next server.
+    if (phase === 'starting') await entry.box?.remove().catch(() => {});
+    else await entry.box?.leave();
+  }
 
   async function abandon(sessionId: string, entry: Live): Promise<void> {
     entry.runner?.close();

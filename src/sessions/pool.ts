@@ -2,7 +2,7 @@ import type { Project } from '../projects/index.ts';
 import type { SessionRow } from '../store/index.ts';
 import { Conversation } from './conversation.ts';
 import { agentCommand, agentSpec, startBox, type LiveBox } from './launch.ts';
-import { binding, makePlace, removePlace } from './place.ts';
+import { binding, makePlace, removePlace, type Place } from './place.ts';
 import type { SessionPorts } from './ports.ts';
 
 const maxSlots = 3;
@@ -44,22 +44,30 @@ export function pool(ports: SessionPorts): Pool {
   /** The oldest first. */
   const slots = new Map<string, Slot>();
   const filling = new Map<string, Promise<void>>();
+  const dropping = new Set<Promise<void>>();
   const places = new Set<string>();
-  let isClosed = false;
+  const closing = new AbortController();
 
   /** Never fails: what is left is found by the reconcile loop. */
+  const clear = async (place: string, box?: LiveBox): Promise<void> => {
+    await box?.remove().catch(() => {});
+    await removePlace(ports.runFolder, place).catch(() => {});
+    places.delete(place);
+  };
   const drop = async (key: string, slot: Slot): Promise<void> => {
     if (slots.get(key) === slot) slots.delete(key);
-    await slot.box.remove().catch(() => {});
-    await removePlace(ports.runFolder, slot.box.place.name).catch(() => {});
-    places.delete(slot.box.place.name);
+    const gone = clear(slot.box.place.name, slot.box);
+    dropping.add(gone);
+    await gone;
+    dropping.delete(gone);
   };
 
   async function fill(wish: SlotWish, key: string): Promise<void> {
-    const place = await makePlace(ports.runFolder);
-    places.add(place.name);
+    let place: Place | undefined;
     let box: LiveBox | undefined;
     try {
+      place = await makePlace(ports.runFolder);
+      places.add(place.name);
       box = await startBox(ports, {
         project: wish.project,
         workspaceId: wish.workspaceId,
@@ -69,17 +77,15 @@ export function pool(ports: SessionPorts): Pool {
         labels: { kind: 'slot', node: ports.node },
       });
       const apiKey = wish.hasKey ? ports.tokens.draw() : undefined;
-      const conversation = await openAgent(ports, wish, box, apiKey);
-      if (isClosed || slots.has(key)) throw new Error('not needed any more');
+      const conversation = await openAgent(ports, wish, box, apiKey, closing.signal);
+      if (closing.signal.aborted || slots.has(key)) throw new Error('not needed any more');
       const slot: Slot = { box, conversation, ...(apiKey !== undefined && { apiKey }) };
       slots.set(key, slot);
       void box.over.then(async () => void (slots.get(key) === slot && (await drop(key, slot))));
       setTimeout(() => slots.get(key) === slot && void drop(key, slot), slotLifeMs).unref();
     } catch (error) {
       ports.logger.debug({ span: 'sandbox.warm', err: error, project: wish.project.id }, 'no sandbox is kept warm');
-      await box?.remove().catch(() => {});
-      await removePlace(ports.runFolder, place.name);
-      places.delete(place.name);
+      if (place) await clear(place.name, box);
     }
   }
 
@@ -94,13 +100,13 @@ export function pool(ports: SessionPorts): Pool {
     },
     async unclaim(wish, slot) {
       places.add(slot.box.place.name);
-      if (!isClosed && slot.apiKey === undefined && !slots.has(keyOf(wish))) slots.set(keyOf(wish), slot);
+      if (!closing.signal.aborted && slot.apiKey === undefined && !slots.has(keyOf(wish))) slots.set(keyOf(wish), slot);
       else await drop(keyOf(wish), slot);
     },
     refill(wish) {
       const key = keyOf(wish);
       if (
-        isClosed ||
+        closing.signal.aborted ||
         wish.workspaceId !== wish.project.default_workspace_id ||
         slots.has(key) ||
         filling.has(key) ||
@@ -124,9 +130,9 @@ export function pool(ports: SessionPorts): Pool {
       );
     },
     async close() {
-      isClosed = true;
+      closing.abort();
       await Promise.all(filling.values());
-      await Promise.all([...slots].map(([key, slot]) => drop(key, slot)));
+      await Promise.all([...dropping, ...[...slots].map(([key, slot]) => drop(key, slot))]);
     },
   };
 }
@@ -137,6 +143,7 @@ async function openAgent(
   wish: SlotWish,
   box: LiveBox,
   apiKey: string | undefined,
+  stop: AbortSignal,
 ): Promise<Conversation> {
   const agent = ports.agent(wish.agent);
   const { state } = agent.driver.open(
@@ -145,16 +152,20 @@ async function openAgent(
   const conversation = new Conversation(box, agent.driver, state, 0);
   box.link.send({ id: `${box.id}:start`, do: 'start', agent: await agentCommand(ports, wish.project, agent, apiKey) });
   conversation.accept({ state, offset: 0, events: [], deltas: [] });
-  const late = setTimeout(() => box.link.ended(), readyWithinMs);
+  const giveUp = (): void => box.link.ended();
+  const late = setTimeout(giveUp, readyWithinMs);
+  stop.addEventListener('abort', giveUp);
+  void box.over.then(giveUp);
   try {
     for await (const batch of box.link.records()) {
       const change = conversation.fold(batch);
       conversation.accept(change);
       if (change.state.phase === 'ready') return conversation;
-      if (change.state.phase === 'ended') break;
+      if (change.state.phase === 'ended' || stop.aborted) break;
     }
   } finally {
     clearTimeout(late);
+    stop.removeEventListener('abort', giveUp);
   }
   throw new Error('the agent did not become ready');
 }

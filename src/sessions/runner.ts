@@ -109,6 +109,12 @@ export class Runner {
     this.close();
   }
 
+  /** Begins nothing more; resolves when what was begun is stored. */
+  async settle(): Promise<void> {
+    this.close();
+    await this.#work;
+  }
+
   close(): void {
     this.#isOver = true;
     clearTimeout(this.#cancelTimer);

@@ -249,7 +249,7 @@ export function sessions(ports: SessionPorts): Sessions {
     onStatus: (listener) => life.onStatus(listener),
     onDeclared: (listener) => intake.onDeclared(listener),
     start: () => care.start(),
-    stop: () => care.stop(() => Promise.all([warm.close(), utility.close()])),
+    stop: () => care.stop(warm.close, utility.close),
   };
 }
 

@@ -168,10 +168,9 @@ export function utilityBoxes(ports: SessionPorts): UtilityBoxes {
       }
     },
     async close() {
-      for (const [key, entry] of boxes) {
-        if (entry.isKept) await (await entry.box).leave();
-        else await remove(key);
-      }
+      const letGo = async ([key, entry]: [string, Entry]): Promise<void> =>
+        entry.isKept ? (await entry.box).leave() : remove(key);
+      await Promise.allSettled([...boxes].map(letGo));
     },
   };
 }

@@ -2,6 +2,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { fail } from '../../src/schema/index.ts';
 import type { Probe, Sandbox, SandboxDriver, SandboxSpec } from '../../src/sandbox/index.ts';
 
 const supervisor = join(import.meta.dirname, '../../src/supervisor.ts');
@@ -12,6 +13,10 @@ export interface PlainDriver extends SandboxDriver {
   /** The next sandbox of a session; what the pool does meanwhile goes on. */
   failNextStart(error: Error): void;
   running(): string[];
+  /** Holds back every sandbox that is started from now on, until the answer is called. */
+  holdStarts(): () => void;
+  /** From now on nobody answers, as when an engine was stopped; its sandboxes are gone with it. */
+  vanish(): void;
 }
 
 export function plainDriver(): PlainDriver {
@@ -20,6 +25,11 @@ export function plainDriver(): PlainDriver {
     { spec: SandboxSpec; child: ChildProcess; over: Promise<number | null>; isOver: boolean }
   >();
   let failure: Error | undefined;
+  let held: Promise<void> | undefined;
+  let isGone = false;
+  const demandThere = (): void => {
+    if (isGone) throw fail('sandbox.unavailable', { reason: 'no engine answers' });
+  };
   const view = (id: string): Sandbox | undefined => {
     const box = boxes.get(id);
     return (
@@ -49,8 +59,19 @@ export function plainDriver(): PlainDriver {
     kill,
     failNextStart: (error) => void (failure = error),
     running: () => [...boxes].filter(([, box]) => !box.isOver).map(([id]) => id),
+    holdStarts() {
+      const gate = Promise.withResolvers<void>();
+      held = gate.promise;
+      return gate.resolve;
+    },
+    vanish() {
+      isGone = true;
+      for (const id of boxes.keys()) kill(id);
+    },
     probe: async () => probe,
     async start(spec) {
+      await held;
+      demandThere();
       const error = spec.labels['kind'] === 'session' ? failure : undefined;
       if (error) {
         failure = undefined;
@@ -83,6 +104,7 @@ export function plainDriver(): PlainDriver {
       await boxes.get(id)?.over;
     },
     async remove(id) {
+      demandThere();
       kill(id);
       await boxes.get(id)?.over;
       boxes.delete(id);

@@ -40,7 +40,7 @@ export function addServe(setting: Setting): void {
       await signalled;
       if (!cli.isJson) cli.note('Stopping ...');
       await server.close();
-      // A sandbox that was being started just now may still hold a socket open; nobody waits for it any more.
+      // What took longer than a stop may wait, such as the first image of an engine, must not keep the process.
       setTimeout(() => process.exit(), lingerMs).unref();
     },
   });
