@@ -1,8 +1,10 @@
 import { spawn } from 'node:child_process';
+import { constants } from 'node:os';
 import { missingLibrary, withoutLibrary } from './node.js';
 
 /**
- * Runs a program in the foreground: same terminal, signals passed on, and its exit code becomes ours.
+ * Runs a program in the foreground: same terminal, signals passed on, and its exit code becomes ours (128 and the number
+ * of the signal where one ended it, as shells count).
  * Never resolves before the program is gone, so that nothing is left behind.
  */
 export function runInForeground(command, args, options = {}) {
@@ -23,7 +25,7 @@ export function runInForeground(command, args, options = {}) {
       // The loader's own message says what is missing, but not what to do.
       const library = code === 127 ? missingLibrary(command) : undefined;
       if (library !== undefined) console.error(withoutLibrary(library));
-      settle(code ?? (signal ? 1 : 0));
+      settle(code ?? 128 + constants.signals[signal]);
     });
   });
 }

@@ -43,10 +43,18 @@ const programs: ProgramPort = {
         return 'error' in answer ? { error: { type: 'RuntimeError', message: answer.error } } : answer;
       },
     };
+    const hint = async (error: { text: string }): Promise<string> =>
+      /there is no pack/.test(error.text) && (await tools(false)).has('run')
+        ? `\nTools of bundles are called inside run: run(code='demo.foo(text="hi")'). tools() lists the functions that are here.`
+        : '';
     const outcome = await engine.run({ code, owner: 'agent', world, signal });
     return outcome.ok
       ? { ok: true, text: answerText(outcome) }
-      : { ok: false, text: outcome.printed + outcome.error.text, isProgram: isProgram(code, outcome.error.type) };
+      : {
+          ok: false,
+          text: outcome.printed + outcome.error.text + (await hint(outcome.error)),
+          isProgram: isProgram(code, outcome.error.type),
+        };
   },
 };
 

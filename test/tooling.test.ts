@@ -60,6 +60,23 @@ test('a machine without a library that our Node needs is told what to install', 
   await rm(folder, { recursive: true });
 });
 
+test('a program that Ctrl-C or another signal ended leaves the exit code that shells give it', () => {
+  const url = new URL('../scripts/run-child.js', import.meta.url).href;
+  for (const [signal, code] of [
+    ['SIGINT', 130],
+    ['SIGKILL', 137],
+    ['SIGTERM', 143],
+  ] as const) {
+    const args = JSON.stringify(['--eval', `process.kill(process.pid, '${signal}'); setInterval(() => {}, 1000)`]);
+    const { status } = spawnSync(process.execPath, [
+      '--input-type=module',
+      '--eval',
+      `import { runInForeground } from ${JSON.stringify(url)}; process.exitCode = await runInForeground(process.execPath, ${args});`,
+    ]);
+    assert.equal(status, code, signal);
+  }
+});
+
 test('what is imported late is a file of ours: a bundle would not know the names in a package', () => {
   const late = globSync('src/**/*.ts', { cwd: root, exclude: (name) => name.endsWith('.test.ts') }).flatMap((file) =>
     [...readFileSync(join(root, file), 'utf8').matchAll(/\bimport\('([^'.][^']*)'\)/g)]

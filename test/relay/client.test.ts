@@ -279,6 +279,12 @@ describe('oubliette-client', () => {
     raw.close();
   });
 
+  it('tells whoever calls a bundle of the embedded agent directly to do it inside run', async () => {
+    const { sessionId } = await begin();
+    const { text } = await turn(server, { session_id: sessionId, message: 'demo.foo(text="hi")' });
+    assert.match(text, /there is no pack 'demo'[^]*\nTools of bundles are called inside run: run\(code=/);
+  });
+
   it('finds the socket of a session that is resumed the moment it ended', async () => {
     const { sessionId, socket } = await begin();
     const lingering = await rawRelay(socket);

@@ -21,6 +21,12 @@ export class Cli {
     this.home = homeFolder(options.home, env);
   }
 
+  /** How wide a line may be; nothing is cut for a file or another program. */
+  get room(): number {
+    const { output } = this.terminal;
+    return output.isTTY && output.columns > 0 ? output.columns : Infinity;
+  }
+
   /** The running server; fails with what to do when there is none. */
   server(): Promise<ServerClient> {
     this.#server ??= findServer(this.home, this.env).then(

@@ -87,6 +87,7 @@ export function define<const Usage extends string, Options = object>(
   command
     .option('--json', 'print the answer as JSON on one line')
     .option('--home <dir>', 'the data folder (OUBLIETTE_HOME, ~/.oubliette)');
+  examplesOf.set(command, definition.examples);
   command.addHelpText('after', `\nExamples:\n${definition.examples.map((line) => `  ${line}`).join('\n')}`);
   command.action(async (...received: unknown[]) => {
     // Commander has read both as usage and options say.
@@ -99,8 +100,15 @@ export function define<const Usage extends string, Options = object>(
 
 /** A command that only holds others, such as `token`. */
 export function group(setting: Setting, name: string, summary: string): Command {
-  return setting.program.command(name).description(summary);
+  const command = setting.program.command(name).description(summary);
+  const first = (child: Command): string => examplesOf.get(child)?.[0] ?? `oubliette ${name} ${child.name()} --help`;
+  return command.addHelpText(
+    'after',
+    () => `\nExamples:\n${command.commands.map((each) => `  ${first(each)}`).join('\n')}`,
+  );
 }
+
+const examplesOf = new WeakMap<Command, string[]>();
 
 /** For options that may be repeated: `--bundle a --bundle b`. */
 export function collect(value: string, before: string[] | undefined): string[] {

@@ -27,7 +27,11 @@ export async function findServer(home: string, env: NodeJS.ProcessEnv): Promise<
     );
   if (url) {
     if (!token) throw new CommandFailure('auth.required', 'OUBLIETTE_URL is set, OUBLIETTE_TOKEN is not. Set both.');
-    if (!URL.canParse(url)) throw new CommandFailure('request.invalid', `OUBLIETTE_URL is not a web address: ${url}`);
+    if (!/^https?:$/.test(URL.parse(url)?.protocol ?? ''))
+      throw new CommandFailure(
+        'request.invalid',
+        `OUBLIETTE_URL is not a web address: ${url}. Write it as http://127.0.0.1:4777`,
+      );
     return { url: url.replace(/\/+$/, ''), token };
   }
   const info = await runningServer(home);

@@ -42,6 +42,8 @@ test('every promised command is there, with --help and --json', async () => {
     promised.split(', ').filter((name) => !found.has(name)),
     [],
   );
+  for (const name of ['', 'token', 'project'])
+    assert.match((await run(...name.split(' ').filter(Boolean), '--help')).out, /\nExamples:\n {2}oubliette /, name);
   for (const name of found) {
     const { out } = await run(...name.split(' '), '--help');
     assert.match(out, /--json/, name);
@@ -66,4 +68,31 @@ test('without a command it serves', async () => {
   const ran = await run();
   assert.equal(ran.code, 1);
   assert.match(ran.err, /not here/);
+});
+
+test('with --json bad usage is one line of JSON as well, but not where --json belongs to another program', async () => {
+  for (const [args, message] of [
+    [['tols', '--json'], /unknown command 'tols' \(Did you mean tools\?\)/],
+    [['call', '--json'], /missing required argument 'name'/],
+    [['token', 'create', '--name', 'x', '--json'], /--scope/],
+    [['tools', '--bogus', '--json'], /unknown option '--bogus'/],
+    [['--json', 'nowhere'], /unknown command 'nowhere'/],
+  ] as const) {
+    const { code, out, err } = await run(...args);
+    assert.deepEqual([code, out], [2, ''], args.join(' '));
+    const { error } = JSON.parse(err) as { error: { code: string; message: string; details: unknown[] } };
+    assert.deepEqual([error.code, error.details], ['request.invalid', []]);
+    assert.match(error.message, message);
+  }
+  assert.match((await run('projcet', '--', '--json')).err, /^error: unknown command/);
+});
+
+test('options that every command has may stand before it', async () => {
+  for (const args of [
+    ['--home', '/elsewhere', 'token', 'list'],
+    ['--home=/elsewhere', '--json', 'tools', 'x'],
+    ['--json', '--home', '/elsewhere', 'project', 'exec', 'demo', '--', 'ls', '--home', '/inside'],
+  ])
+    assert.match((await run(...args)).err, /No server is running on \/elsewhere/, args.join(' '));
+  assert.match((await run('--json', '--home', '/elsewhere', '--port', 'high')).err, /high is no port/);
 });

@@ -12,6 +12,7 @@ export async function runCli(
   terminal: Terminal,
   env: NodeJS.ProcessEnv,
 ): Promise<number> {
+  const isJson = wantsJson(argv);
   const program = new Command('oubliette')
     .description(
       'One server for the tools of your AI agents, and for the agents that use them.\nWithout a command it serves.',
@@ -23,8 +24,10 @@ export async function runCli(
     .showHelpAfterError('(see --help)')
     .configureOutput({
       writeOut: (text) => terminal.output.write(text),
-      writeErr: (text) => terminal.errors.write(text),
-    });
+      // With --json the one line of `report` says it all.
+      writeErr: (text) => isJson || terminal.errors.write(text),
+    })
+    .addHelpText('after', `\nExamples:\n${firstSteps.map((line) => `  ${line}`).join('\n')}`);
   const setting: Setting = { program, terminal, env, programs };
   addCommands(setting);
   inherit(program);
@@ -32,17 +35,44 @@ export async function runCli(
     await program.parseAsync(meant(program, argv), { from: 'user' });
     return 0;
   } catch (error) {
-    return report(error, terminal, argv.includes('--json'));
+    return report(error, terminal, isJson);
   }
+}
+
+const firstSteps = [
+  'oubliette serve',
+  'oubliette tools hash',
+  `oubliette call demo_foo '{"text":"hello"}'`,
+  `oubliette run 'demo.foo(text="hello")'`,
+  'oubliette <command> --help',
+];
+
+/** What stands behind `--` belongs to another program. */
+function wantsJson(argv: readonly string[]): boolean {
+  const end = argv.indexOf('--');
+  return argv.slice(0, end === -1 ? undefined : end).includes('--json');
 }
 
 /** Without a command it serves, with whatever options; --help behind a command that does not exist is no help. */
 function meant(program: Command, argv: readonly string[]): string[] {
-  const [first] = argv;
+  const words = commonOptionsLast(program, argv);
+  const [first] = words;
   if (first === undefined || (first.startsWith('-') && !/^(-h|--help|-V|--version)$/.test(first)))
-    return ['serve', ...argv];
+    return ['serve', ...words];
   const isKnown = first.startsWith('-') || first === 'help' || program.commands.some((each) => each.name() === first);
-  return isKnown ? [...argv] : [first];
+  return isKnown ? words : [first];
+}
+
+/** `oubliette --home DIR token list` as `oubliette token list --home DIR`: every command has these options. */
+function commonOptionsLast(program: Command, argv: readonly string[]): string[] {
+  let from = 0;
+  while (from < argv.length && /^--(json|home)(=|$)/.test(argv[from]!)) from += argv[from] === '--home' ? 2 : 1;
+  const [options, words] = [argv.slice(0, from), argv.slice(from)];
+  if (words[0] === undefined || words[0].startsWith('-')) return [...argv];
+  const below = (command: Command | undefined, name = '') => command?.commands.find((each) => each.name() === name);
+  let depth = 1;
+  for (let at = below(below(program, words[0]), words[1]); at; at = below(at, words[depth])) depth++;
+  return [...words.slice(0, depth), ...options, ...words.slice(depth)];
 }
 
 // Subcommands do not take over these settings by themselves when they are made before.
@@ -56,7 +86,11 @@ function inherit(command: Command): void {
 function report(error: unknown, terminal: Terminal, isJson: boolean): number {
   if (error instanceof Silent) return error.exitCode;
   // Asking for help or the version is no failure; a group without its subcommand shows help as an error.
-  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
+  if (error instanceof CommanderError) {
+    if (error.exitCode === 0) return 0;
+    if (isJson) sayAsJson(terminal, 'request.invalid', usageText(error));
+    return 2;
+  }
   const paint = painter(terminal.errors);
   const { code, message, details } =
     error instanceof CommandFailure || isFailure(error)
@@ -64,7 +98,7 @@ function report(error: unknown, terminal: Terminal, isJson: boolean): number {
       : error instanceof BadUsage
         ? { code: 'request.invalid', message: error.message, details: [] }
         : { code: 'server.internal', message: error instanceof Error ? error.message : String(error), details: [] };
-  if (isJson) terminal.errors.write(`${JSON.stringify({ error: { code, message, details } })}\n`);
+  if (isJson) sayAsJson(terminal, code, message, details);
   else {
     terminal.errors.write(`${paint('red', 'error:')} ${harmless(message)}\n`);
     for (const detail of details) {
@@ -75,6 +109,12 @@ function report(error: unknown, terminal: Terminal, isJson: boolean): number {
   }
   return error instanceof BadUsage ? 2 : 1;
 }
+
+function sayAsJson(terminal: Terminal, code: string, message: string, details: Failure['details'] = []): void {
+  terminal.errors.write(`${JSON.stringify({ error: { code, message, details } })}\n`);
+}
+
+const usageText = ({ message }: CommanderError): string => message.replace(/^error: /, '').replace(/\n\(/, ' (');
 
 // Told by its shape: loading every schema only to compare a class would double the start of each command.
 function isFailure(error: unknown): error is Failure {

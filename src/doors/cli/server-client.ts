@@ -89,6 +89,11 @@ export class ServerClient {
         'body.too_large',
         `The server refused ${sentBytes} bytes. It takes as many as http.maxBodyBytes in config.yaml says.`,
       );
+    if (error.code === 'EPROTO')
+      return new CommandFailure(
+        'source.unreachable',
+        `${this.#address.url} does not speak https. Write OUBLIETTE_URL with http://`,
+      );
     return new CommandFailure('source.unreachable', `${this.#address.url} cannot be reached: ${error.message}`);
   }
 }

@@ -21,6 +21,7 @@ export function addBundles(setting: Setting): void {
             each.kind ?? '',
             oneLine(harmless(each.disabledReason ?? each.description ?? each.displayName), 90),
           ]),
+          cli.room,
         ),
       );
     },

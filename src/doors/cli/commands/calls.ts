@@ -1,7 +1,8 @@
 import { define, type Setting } from '../define.ts';
-import { Silent } from '../failure.ts';
+import type { FoundTool } from '../catalog-client.ts';
+import { CommandFailure, Silent } from '../failure.ts';
 import { harmless, painter } from '../output.ts';
-import type { Answer } from '../server-client.ts';
+import type { Answer, ServerClient } from '../server-client.ts';
 import type { Cli } from '../cli.ts';
 
 export function addCalls(setting: Setting): void {
@@ -15,7 +16,8 @@ export function addCalls(setting: Setting): void {
     ],
     async run(cli, [name, argument]) {
       const args = await cli.jsonArgument(argument, 'the arguments');
-      show(cli, await (await cli.server()).outcome(name, args));
+      const server = await cli.server();
+      show(cli, await server.outcome(name, args).catch((error: unknown) => withNearest(server, name, error)));
     },
   });
   define(setting, setting.program, {
@@ -29,6 +31,20 @@ export function addCalls(setting: Setting): void {
       );
     },
   });
+}
+
+/** A misspelt name is answered with the tools that it may stand for. */
+async function withNearest(server: ServerClient, name: string, error: unknown): Promise<never> {
+  if (!(error instanceof CommandFailure) || error.code !== 'tool.not_found') throw error;
+  const query = new URLSearchParams({ q: name.replaceAll('_', ' '), pageSize: '3' });
+  const { tools } = await server
+    .json<{ tools: FoundTool[] }>('GET', `/tools/tools/search?${query.toString()}`)
+    .catch(() => ({ tools: [] }));
+  const next =
+    tools.length > 0
+      ? `Did you mean ${tools.map((tool) => tool.name).join(' or ')}?`
+      : 'All there are: oubliette tools';
+  throw new CommandFailure(error.code, `${error.message} ${next}`, error.details);
 }
 
 /** A tool that ran and failed is an answer too: it goes where answers go with --json, and the exit code says so. */

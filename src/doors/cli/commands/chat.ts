@@ -19,11 +19,13 @@ export function addChat(setting: Setting): void {
       new Option('--agent <name>', 'which agent'),
       new Option('--model <name>', 'which model'),
     ],
-    examples: ['oubliette chat demo', `echo 'demo.foo(text="hi")' | oubliette chat demo`],
+    examples: ['oubliette chat demo', `echo '1 + 1' | oubliette chat demo`],
     async run(cli, [project], options: { session?: string; agent?: string; model?: string }) {
       const target: Record<string, string> = options.session
         ? { session_id: options.session }
         : { project_id: await projectId(cli, project) };
+      if (cli.terminal.input.isTTY && !cli.isJson)
+        cli.note(cli.paint('dim', `Talking to the agent of ${project}. Ctrl-C stops a turn, Ctrl-D leaves.`));
       await new Chat(cli, target, { agent: options.agent, model: options.model }).run();
     },
   });

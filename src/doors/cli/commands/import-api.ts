@@ -64,15 +64,17 @@ export async function importCurlCommand(cli: Cli, source: string, options: CurlO
   const { importCurl } = await import('../../../sources/http/index.ts');
   const server = await cli.server();
   if (options.allowHosts) await allowHosts(server, [importCurl(command).host]);
-  const made = await server.call<{ bundle: string; tool: string; secrets: string[]; notes: string[] }>(
-    'catalog_import_curl',
-    {
+  const made = await server
+    .call<{ bundle: string; tool: string; secrets: string[]; notes: string[] }>('catalog_import_curl', {
       command,
       bundle: options.bundle,
       ...(options.slug !== undefined && { slug: options.slug }),
       ...(options.dryRun && { dry_run: true }),
-    },
-  );
+    })
+    .catch((error: unknown) => {
+      if (!(error instanceof CommandFailure) || error.code !== 'host.not_allowed') throw error;
+      throw new CommandFailure(error.code, `${error.message}\nOr import again with --allow-hosts.`);
+    });
   cli.print(made, () =>
     [
       `${options.dryRun ? 'Would make' : 'Made'} ${made.bundle}/${made.tool}.`,

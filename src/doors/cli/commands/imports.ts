@@ -57,7 +57,7 @@ export function addImports(setting: Setting): void {
       allowHosts(),
       dryRun(),
     ],
-    examples: [`oubliette import curl 'curl https://api.example.com/items?limit=5' --bundle example`],
+    examples: [`oubliette import curl 'curl https://api.example.com/items?limit=5' --bundle example --allow-hosts`],
     run: (cli, [command], options: CurlOptions) => importCurlCommand(cli, command, options),
   });
   define(setting, take, {

@@ -31,6 +31,7 @@ export function addProjects(setting: Setting): void {
                 each.status,
                 oneLine(harmless(each.description ?? ''), 80),
               ]),
+              cli.room,
             ),
       );
     },
@@ -61,10 +62,10 @@ export function addProjects(setting: Setting): void {
   byRef(setting, project, 'show', 'print one project', 'project_get');
   byRef(setting, project, 'delete', 'delete a project, its workspaces and its sandbox', 'project_delete', 'Deleted');
   byRef(setting, project, 'start', "start the project's utility sandbox", 'container_start', 'Started');
-  byRef(setting, project, 'stop', 'stop it', 'container_stop', 'Stopped');
+  byRef(setting, project, 'stop', "stop the project's utility sandbox", 'container_stop', 'Stopped');
   define(setting, project, {
     usage: 'logs <project>',
-    summary: 'print the last lines of its sandbox',
+    summary: "print the last lines of the project's utility sandbox",
     examples: ['oubliette project logs demo --tail 50'],
     options: [new Option('--tail <lines>', 'how many')],
     async run(cli, [ref], options: { tail?: string }) {
@@ -77,7 +78,7 @@ export function addProjects(setting: Setting): void {
   });
   define(setting, project, {
     usage: 'exec <project> <command...>',
-    summary: 'run a command in its sandbox',
+    summary: "run a command in the project's utility sandbox",
     examples: ['oubliette project exec demo -- ls -la'],
     async run(cli, [ref, command]) {
       const answer = await cli.call<{ exit_code: number; stdout: string; stderr: string }>('container_exec', {

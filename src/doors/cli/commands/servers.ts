@@ -51,6 +51,7 @@ export function addServers(setting: Setting): void {
                 `${each.tools ?? each.tool_count ?? 0} tools`,
                 oneLine(harmless(each.error ?? ''), 100),
               ]),
+              cli.room,
             ),
       );
     },

@@ -63,7 +63,10 @@ export function addSessions(setting: Setting): void {
     usage: 'spawn <project> <message>',
     summary: 'start a session with a first message; - reads it from standard input',
     options: sendOptions,
-    examples: [`oubliette session spawn demo 'demo.foo(text="hi")' --follow`],
+    examples: [
+      `oubliette session spawn demo '1 + 1' --follow`,
+      `oubliette session spawn demo 'run(code="ot.packs()")' --follow`,
+    ],
     async run(cli, [project, message], options: SendOptions) {
       await send(cli, 'session_spawn', { project_id: await projectId(cli, project) }, message, options);
     },
@@ -71,7 +74,7 @@ export function addSessions(setting: Setting): void {
   define(setting, session, {
     usage: 'message <session-id> <message>',
     summary: 'send a message to a session',
-    examples: [`oubliette session message ses_... 'demo.bar(text="hi")' --follow`],
+    examples: [`oubliette session message ses_... 'tools()' --follow`],
     options: sendOptions,
     async run(cli, [id, message], options: SendOptions) {
       await send(cli, 'session_message', { session_id: id }, message, options);

@@ -27,7 +27,9 @@ export function addStats(setting: Setting): void {
       });
       cli.print(answer, () =>
         [
-          `${answer.total_calls} calls, ${(answer.success_rate * 100).toFixed(1)} % succeeded, ${answer.avg_duration_ms.toFixed(1)} ms on average.`,
+          answer.total_calls === 0
+            ? `Nothing was called${tool ? ` by the name ${tool}` : ''} in this time.`
+            : `${answer.total_calls} calls, ${(answer.success_rate * 100).toFixed(1)} % succeeded, ${answer.avg_duration_ms.toFixed(1)} ms on average.`,
           ...(answer.groups.length === 0
             ? []
             : [columns([headings(answer.groups[0]!, options.by), ...rows(answer.groups)])]),

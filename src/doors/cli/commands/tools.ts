@@ -115,21 +115,23 @@ function byBundle(cli: Cli, tools: FoundTool[]): string {
   const longest = Math.min(40, Math.max(...tools.map((tool) => tool.name.length)));
   for (const slug of slugs) {
     lines.push(cli.paint('bold', slug));
-    for (const tool of tools.filter((each) => each.bundleSlug === slug)) lines.push(`  ${row(cli, tool, longest)}`);
+    for (const tool of tools.filter((each) => each.bundleSlug === slug))
+      lines.push(`  ${row(cli, tool, longest, cli.room - 2)}`);
   }
   return lines.join('\n');
 }
 
 function ranked(cli: Cli, tools: FoundTool[]): string {
   const longest = Math.min(40, Math.max(...tools.map((tool) => tool.name.length)));
-  return tools.map((tool) => row(cli, tool, longest)).join('\n');
+  return tools.map((tool) => row(cli, tool, longest, cli.room)).join('\n');
 }
 
-function row(cli: Cli, tool: FoundTool, longest: number): string {
+function row(cli: Cli, tool: FoundTool, longest: number, room: number): string {
   const version = tool.version === 'v1' ? '' : ` ${tool.version}`;
   const state = tool.isEnabled
     ? ''
     : cli.paint('yellow', ` off${tool.disabledReason ? `: ${tool.disabledReason}` : ''}`);
-  const about = oneLine(harmless(tool.description ?? tool.displayName), 100);
+  const left = Math.max(16, room - Math.max(longest, tool.name.length + version.length) - 2);
+  const about = oneLine(harmless(tool.description ?? tool.displayName), Math.min(100, left));
   return `${cli.paint('cyan', tool.name)}${version}${' '.repeat(Math.max(2, longest + 2 - tool.name.length - version.length))}${about}${state}`;
 }
