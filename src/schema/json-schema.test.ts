@@ -32,6 +32,45 @@ describe('checking', () => {
     assert.deepEqual(given, { city: 'Bern' });
   });
 
+  test('leaves out defaults that do not fit their own schema, and fills in the others', () => {
+    const schema = {
+      type: 'object',
+      $defs: { unit: { enum: ['c', 'f'] } },
+      properties: {
+        a: { type: 'string' },
+        note: { type: 'string', default: null },
+        'odd/na#me %': { type: 'integer', default: 'x' },
+        unit: { allOf: [{ $ref: '#/$defs/unit' }], default: 'k' },
+        days: { type: 'integer', default: 3 },
+        default: { type: 'integer', default: 7 },
+        deep: { type: 'object', default: {}, properties: { list: { type: 'array', default: {} }, n: { default: 1 } } },
+      },
+      required: ['a'],
+    };
+    const filled = { days: 3, default: 7, deep: { n: 1 } };
+    assert.deepEqual(args(schema, { a: 'x' }), { ok: true, value: { a: 'x', ...filled } });
+    assert.deepEqual(args(schema, { a: 'x', note: null }), {
+      ok: false,
+      errors: [{ path: '/args/note', message: 'must be string, found null' }],
+    });
+    assert.deepEqual(args(schema, {}), { ok: false, errors: [{ path: '/args/a', message: 'is required' }] });
+    assert.deepEqual(args({ ...schema, $id: 'https://example.com/s' }, { a: 'y' }), {
+      ok: true,
+      value: { a: 'y', ...filled },
+    });
+  });
+
+  test('refuses numbers that JSON cannot hold', () => {
+    const schema = { type: 'object', properties: { n: { type: 'integer' }, f: { type: 'number' } } };
+    assert.deepEqual(args(schema, JSON.parse('{"n":1e400,"f":-1e400}')), {
+      ok: false,
+      errors: [
+        { path: '/args/n', message: 'must be integer, found a number out of range' },
+        { path: '/args/f', message: 'must be number, found a number out of range' },
+      ],
+    });
+  });
+
   test('says plainly what is too short, too few or too many', () => {
     const schema = {
       type: 'object',

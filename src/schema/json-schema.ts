@@ -5,6 +5,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
 import { fail, type Detail } from './errors.ts';
 import { isObject } from './json.ts';
+import { withoutUnfitDefaults } from './json-schema-defaults.ts';
 import { explainErrors, inOneLine } from './json-schema-errors.ts';
 import type { Dialect } from './json-schema-dialect.ts';
 import { inspectSchema, type Inspected } from './json-schema-guard.ts';
@@ -85,6 +86,8 @@ class LazySchema implements CompiledSchema {
   #first: ValidateFunction | undefined;
   #unchecked: readonly string[] = [];
   #thorough: ValidateFunction | undefined;
+  /** Whether defaults that do not fit were looked for: not before a value is refused. */
+  #isMended = false;
 
   constructor(schema: unknown, options: CompileOptions) {
     this.#schema = schema;
@@ -117,11 +120,26 @@ class LazySchema implements CompiledSchema {
   }
 
   check(value: unknown, root = ''): Checked {
-    const given = this.#options.defaults && this.#inspected.hasDefaults ? structuredClone(value) : value;
+    const fillsIn = this.#options.defaults && this.#inspected.hasDefaults;
+    const given = fillsIn ? structuredClone(value) : value;
     const failed = run(this.#validator(), given);
     if (failed === 'fits') return { ok: true, value: given };
+    if (fillsIn && this.#mends()) return this.check(value, root);
     const errors = failed === 'findings' ? this.#all(value, root) : [{ path: root || '/', message: failed.stopped }];
     return { ok: false, errors };
+  }
+
+  /** Takes out the defaults that do not fit their own schema, once; true when there were any. */
+  #mends(): boolean {
+    if (this.#isMended) return false;
+    this.#isMended = true;
+    const { counted, dialect } = this.#inspected;
+    const validator = makeValidator(dialect, { ...this.#options, defaults: false }, true);
+    const mended = withoutUnfitDefaults(counted, validator, (validate, each) => run(validate, each) === 'fits');
+    if (mended === undefined) return false;
+    this.#known = { counted: mended, dialect, hasDefaults: true };
+    this.#first = undefined;
+    return true;
   }
 
   #all(value: unknown, root: string): Detail[] {
@@ -191,6 +209,8 @@ function makeValidator(
 ): Ajv {
   const settings: Options = {
     strict: false,
+    // JSON has no Infinity: what is read from 1e400 would be passed on as null.
+    strictNumbers: true,
     allErrors,
     verbose: true,
     logger: false,
