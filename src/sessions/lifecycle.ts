@@ -11,6 +11,7 @@ import type { SessionPorts } from './ports.ts';
 import { Runner, type RunnerHooks } from './runner.ts';
 import { failedWith, storeEnd, storeRevival, type Ending } from './session-end.ts';
 import { mintKey } from './session-key.ts';
+import type { StartQueue } from './start-queue.ts';
 
 /** How long a server that stops waits for sandboxes that are being started or ended. */
 const leaveWithinMs = 10_000;
@@ -22,6 +23,8 @@ interface Live {
   box?: LiveBox;
   /** With an agent that was started in the box. */
   conversation?: Conversation;
+  /** Gives back its place among those that start. */
+  isUp?: () => void;
   place?: string;
   ending?: Promise<void>;
 }
@@ -46,7 +49,7 @@ export interface Lifecycle {
   onStatus(listener: (sessionId: string, status: SessionStatus) => void): () => void;
 }
 
-export function lifecycle(ports: SessionPorts): Lifecycle {
+export function lifecycle(ports: SessionPorts, starts: StartQueue): Lifecycle {
   const live = new Map<string, Live>();
   const listeners = new Set<(sessionId: string, status: SessionStatus) => void>();
   let isLeaving = false;
@@ -61,6 +64,7 @@ export function lifecycle(ports: SessionPorts): Lifecycle {
     const before = live.get(row.id)?.ending?.catch(() => {});
     live.set(row.id, entry);
     entry.started = (before ? before.then(() => start(entry)) : start(entry)).catch((error: unknown) => {
+      entry.isUp?.();
       if (entry.stop.signal.aborted) return;
       const failure = asFailure(error);
       ports.logger.warn({ span: 'session.start', err: error, session: row.id }, 'a session could not start');
@@ -87,7 +91,10 @@ export function lifecycle(ports: SessionPorts): Lifecycle {
           'the workspace could not be remembered for a diff',
         ),
       );
-    if (entry.stop.signal.aborted && !slot) return;
+    if (!slot) {
+      entry.isUp = await starts.enter(row.project_id, entry.stop.signal);
+      if (!entry.isUp) return;
+    }
     const box = slot?.box ?? (await newBox(entry, row, project));
     entry.box = box;
     entry.place = box.place.name;
@@ -142,7 +149,10 @@ export function lifecycle(ports: SessionPorts): Lifecycle {
     entry.conversation = conversation;
     entry.runner = new Runner(ports, row, conversation, {
       onOver: (ending) => finishQuietly(row.id, ending),
-      onStatus: (status) => announce(row.id, status),
+      onStatus: (status) => {
+        entry.isUp?.();
+        announce(row.id, status);
+      },
       ...hooks,
     });
     entry.runner.start();
@@ -169,6 +179,7 @@ export function lifecycle(ports: SessionPorts): Lifecycle {
   async function end(sessionId: string, entry: Live, ending: Ending): Promise<void> {
     entry.stop.abort();
     await entry.started;
+    entry.isUp?.();
     const children = await ports.tables.list({ parent_id: sessionId, isLive: true });
     await Promise.all(children.map((child) => finish(child.id, { status: 'ended', reason: 'its parent ended' })));
     if (entry.box) await stop(entry.box, entry.runner);
@@ -280,6 +291,7 @@ export function lifecycle(ports: SessionPorts): Lifecycle {
     if (entry.ending) return entry.ending.catch(() => {});
     entry.stop.abort();
     await entry.started;
+    entry.isUp?.();
     await entry.runner?.settle();
     const phase = entry.conversation?.state.phase ?? 'starting';
     // What was not told its first word yet is begun anew by the next server.

@@ -4,6 +4,7 @@ import { Conversation } from './conversation.ts';
 import { agentCommand, agentSpec, startBox, type LiveBox } from './launch.ts';
 import { binding, makePlace, removePlace, type Place } from './place.ts';
 import type { SessionPorts } from './ports.ts';
+import type { StartQueue } from './start-queue.ts';
 
 const maxSlots = 3;
 const slotLifeMs = 15 * 60_000;
@@ -40,7 +41,7 @@ export interface Pool {
   close(): Promise<void>;
 }
 
-export function pool(ports: SessionPorts): Pool {
+export function pool(ports: SessionPorts, starts: StartQueue): Pool {
   /** The oldest first. */
   const slots = new Map<string, Slot>();
   const filling = new Map<string, Promise<void>>();
@@ -65,7 +66,9 @@ export function pool(ports: SessionPorts): Pool {
   async function fill(wish: SlotWish, key: string): Promise<void> {
     let place: Place | undefined;
     let box: LiveBox | undefined;
+    const isUp = await starts.enter(wish.project.id, closing.signal, true);
     try {
+      if (!isUp) throw new Error('the server stops');
       place = await makePlace(ports.runFolder);
       places.add(place.name);
       box = await startBox(ports, {
@@ -86,6 +89,8 @@ export function pool(ports: SessionPorts): Pool {
     } catch (error) {
       ports.logger.debug({ span: 'sandbox.warm', err: error, project: wish.project.id }, 'no sandbox is kept warm');
       if (place) await clear(place.name, box);
+    } finally {
+      isUp?.();
     }
   }
 

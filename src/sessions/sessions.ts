@@ -19,6 +19,7 @@ import { removePlace } from './place.ts';
 import { pool } from './pool.ts';
 import type { SessionPorts } from './ports.ts';
 import { isAdmin, isOwned, isVisible, owned, visible } from './reach.ts';
+import { startQueue } from './start-queue.ts';
 import { utilityBoxes, type UtilityBoxes } from './utility-boxes.ts';
 
 const maxAnswerBytes = 3 * 1024 * 1024;
@@ -85,9 +86,10 @@ export interface Sessions {
 }
 
 export function sessions(ports: SessionPorts): Sessions {
-  const life = lifecycle(ports);
-  const warm = pool(ports);
-  const utility = utilityBoxes(ports);
+  const starts = startQueue();
+  const life = lifecycle(ports, starts);
+  const warm = pool(ports, starts);
+  const utility = utilityBoxes(ports, starts);
   const care = caretaker(ports, life, utility, () => [...life.places(), ...warm.places(), ...utility.places()]);
   const intake = messageIntake(ports, life, warm, () => care.isStopping);
 

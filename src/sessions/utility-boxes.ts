@@ -1,10 +1,12 @@
 import type { Project } from '../projects/index.ts';
 import type { ExecResult, ExecSpec } from '../sandbox/index.ts';
+import { fail } from '../schema/index.ts';
 import type { UtilityRow } from '../store/index.ts';
 import { doorEnvironment, reattachBox, secretValues, startBox, type LiveBox } from './launch.ts';
 import { isNodeAlive } from './node-identity.ts';
 import { binding, makePlace, placeAt, removePlace } from './place.ts';
 import type { SessionPorts } from './ports.ts';
+import type { StartQueue } from './start-queue.ts';
 
 /** One sandbox per project for commands of people: same image and same closure as its sessions have. */
 export interface UtilityBoxes {
@@ -28,11 +30,14 @@ interface Entry {
   isKept?: boolean;
 }
 
-export function utilityBoxes(ports: SessionPorts): UtilityBoxes {
+export function utilityBoxes(ports: SessionPorts, starts: StartQueue): UtilityBoxes {
   const boxes = new Map<string, Entry>();
+  const closing = new AbortController();
   const keyOf = (projectId: string, workspaceId: string): string => `${projectId} ${workspaceId}`;
 
   async function make(entry: Entry, project: Project, workspaceId: string): Promise<LiveBox> {
+    const isUp = await starts.enter(project.id, closing.signal);
+    if (!isUp) throw fail('server.stopping');
     const place = await makePlace(ports.runFolder);
     entry.place = place.name;
     try {
@@ -47,6 +52,8 @@ export function utilityBoxes(ports: SessionPorts): UtilityBoxes {
     } catch (error) {
       await removePlace(ports.runFolder, place.name);
       throw error;
+    } finally {
+      isUp();
     }
   }
 
@@ -168,6 +175,7 @@ export function utilityBoxes(ports: SessionPorts): UtilityBoxes {
       }
     },
     async close() {
+      closing.abort();
       const letGo = async ([key, entry]: [string, Entry]): Promise<void> =>
         entry.isKept ? (await entry.box).leave() : remove(key);
       await Promise.allSettled([...boxes].map(letGo));
