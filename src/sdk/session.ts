@@ -225,7 +225,8 @@ export class Session {
 
   async *#turnEvents({ turn, last_event_index }: Sent): AsyncGenerator<SessionEvent> {
     for await (const event of this.events({ after: last_event_index })) {
-      if (event.turn > turn) return;
+      // Messages that waited behind this one may be given up before it is over.
+      if (event.turn > turn) continue;
       yield event;
       if (event.type === 'completion' && event.turn === turn) return;
     }

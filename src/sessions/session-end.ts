@@ -26,9 +26,14 @@ export async function storeEnd(ports: SessionPorts, sessionId: string, ending: E
     const row = ports.tables.getNow(sessionId);
     if (!row || !isLive(row)) return;
     ports.asks.closeAll(tx, sessionId);
-    for (const state of ['running', 'queued'] as const)
-      for (const message of ports.tables.messagesNow(sessionId, state)) ports.tables.setMessage(message.id, 'dropped');
+    for (const { id } of ports.tables.messagesNow(sessionId, 'running')) ports.tables.setMessage(id, 'dropped');
     if (ending.error && !ending.isTold) tx.append(sessionId, row.turn, { type: 'error', ...ending.error });
+    // Before the status: after it nobody looks for more.
+    for (const { id, turn } of ports.tables.messagesNow(sessionId, 'queued')) {
+      ports.tables.setMessage(id, 'dropped');
+      tx.append(sessionId, turn, { type: 'error', code: 'session.state', message: neverBegun(ending.status) });
+      tx.append(sessionId, turn, { type: 'completion', stop_reason: 'cancelled', text: '' });
+    }
     tx.append(sessionId, row.turn, {
       type: 'status',
       status: ending.status,
@@ -45,6 +50,9 @@ export async function storeEnd(ports: SessionPorts, sessionId: string, ending: E
     tellParent(ports, tx, sessionId, ending.status);
   });
 }
+
+const neverBegun = (status: Ending['status']): string =>
+  `The session ${status.replace('_', ' ')} before this message was begun. Send it again to go on with the session.`;
 
 /** Stores that a session begins anew without its sandbox, and that its turn was cut short; undefined when it is over. */
 export function storeRevival(ports: SessionPorts, sessionId: string, reason: string): Promise<SessionRow | undefined> {

@@ -38,6 +38,28 @@ describe('a session', () => {
     await room.sessions.end(owner, first.session_id);
   });
 
+  for (const [how, ending] of [
+    ['hang', 'ended'],
+    ['die 3', 'failed'],
+  ] as const)
+    test(`tells those whose messages waited when it ${ending} that they were never begun`, async () => {
+      const { session_id } = await spawn('wait 300');
+      for (const message of [how, 'say second', 'say third'])
+        await room.sessions.message(owner, { session_id, message });
+      await room.until(session_id, (event) => event.type === 'message' && event.turn === 2);
+      if (ending === 'ended') await room.sessions.end(owner, session_id);
+      await room.until(session_id, status(ending));
+      const events = await room.events(session_id);
+      assert.equal(events.at(-1)?.type, 'status', 'nothing comes after the end');
+      for (const turn of [3, 4]) {
+        const told = events.filter((event) => event.turn === turn);
+        assert.deepEqual(kinds(told), ['error', 'completion']);
+        assert.match(JSON.stringify(told), new RegExp(`session\\.state.*The session ${ending} before this message`));
+        assert.match(JSON.stringify(told), /"stop_reason":"cancelled"/);
+      }
+      assert.ok(isGapless(events));
+    });
+
   test('queues twenty messages in order and refuses the next', async () => {
     const { session_id } = await spawn('wait 800');
     await room.until(session_id, (event) => event.type === 'message' && event.role === 'user');

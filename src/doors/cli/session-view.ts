@@ -49,7 +49,7 @@ export function eventLine(event: WireEvent, paint: (style: Style, text: string) 
 export function isTurnEnd(event: WireEvent, turn: number): boolean {
   if (event.type === 'status')
     return ['ended', 'failed', 'timed_out'].includes(String(event['status'])) && event.turn >= turn;
-  return event.type === 'completion' && event.turn >= turn;
+  return event.type === 'completion' && event.turn === turn;
 }
 
 function head(full: string): string {
