@@ -67,6 +67,9 @@ if (wants.has('odd')) {
     },
     { name: 'n'.repeat(200), description: 'd'.repeat(5000), inputSchema: { type: 'object' } },
     { name: 'import', inputSchema: { type: 'object' } },
+    { name: 'import_', inputSchema: { type: 'object' } },
+    { name: 'wordless', inputSchema: { type: 'object' } },
+    { name: 'unheld', inputSchema: { type: 'object' }, outputSchema: { type: 'nothing known' } },
     { name: 'constructor', inputSchema: { type: 'object' } },
     { name: 'monty', inputSchema: { type: 'object' } },
     { inputSchema: { type: 'object' } },
@@ -163,6 +166,9 @@ async function answer(message: Message): Promise<void> {
       },
     });
   if (method === 'ping') return say({ id, result: {} });
+  if (method === 'tools/list' && wants.has('unlisted')) return say({ id, error: { code: 1, message: 'not today' } });
+  if (method === 'tools/list' && wants.has('listless')) return say({ id, result: { tools: 'none' } });
+  if (method === 'tools/call' && params['name'] === 'wordless') return say({ id, error: 'no reason' });
   if (method === 'tools/list') {
     const size = number('page', 1_000);
     const from = Number(params['cursor'] ?? 0);

@@ -19,7 +19,7 @@ before(async () => {
   });
   await writeFile(
     join(home, 'config.yaml'),
-    JSON.stringify({ servers: { time: raw('odd'), my_server: raw(), demo: raw() } }),
+    JSON.stringify({ servers: { time: raw('odd'), my_server: raw(), class: raw(), demo: raw() } }),
   );
   server = await startTestServer({ home });
   await connected(server);
@@ -90,6 +90,25 @@ test('a local bundle wins over a server of the same name, and the list of server
   const health = await server.fetch('/call/ot_health', { method: 'POST', json: { args: {} } });
   const { warnings } = ((await health.json()) as { value: { warnings: string[] } }).value;
   assert.equal(warnings.filter((text) => /^demo: .*wins/.test(text)).length, 1, 'a clash is told once');
+});
+
+test('a server whose name is a word of Python keeps it everywhere but in programs', async () => {
+  const value = async (name: string, args: object): Promise<unknown> => {
+    const answer = await server.fetch(`/call/${name}`, { method: 'POST', json: { args } });
+    return ((await answer.json()) as { value: unknown }).value;
+  };
+  assert.equal(await value('class_echo', { text: 'hi' }), 'hi');
+  assert.equal(await value('run', { code: 'class_.echo(text="hi")' }), 'hi');
+  assert.match(String(await value('ot_help', { query: 'class_' })), /^# class_\n[^]*\/reference\/tools\/class\/$/);
+  const client = new Client({ name: 'test', version: '1' });
+  await client.connect(
+    new StreamableHTTPClientTransport(new URL(`${server.url}/mcp/b/class`), {
+      requestInit: { headers: { authorization: `Bearer ${server.token}` } },
+    }),
+  );
+  const said = await client.callTool({ name: 'echo', arguments: { text: 'hi' } });
+  assert.deepEqual(said.content, [{ type: 'text', text: 'hi' }]);
+  await client.close();
 });
 
 test('a proxied tool is called over REST by its name, and a disabled one is refused with the reason', async () => {

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { isObject, type OfferedTool } from '../../schema/index.ts';
 import { cleanSchema, cleanText } from './foreign-text.ts';
-import { argumentSchema, schemaProblem } from './schema-check.ts';
+import { argumentSchema, isUsableOutput, schemaProblem } from './schema-check.ts';
 import { toolSlugs } from './tool-slugs.ts';
 
 /** A tool as the upstream server lists it, with its texts cleaned. */
@@ -45,6 +45,8 @@ export async function takeDefinitions(raw: readonly unknown[]): Promise<Definiti
   for (const [name, definition] of byName) {
     const tool = offer(definition, slugs.get(name) ?? name);
     if (tool.disabledReason) warnings.push(`${cleanText(name, 100)}: ${tool.disabledReason}`);
+    else if (definition.outputSchema !== undefined && tool.clean.outputSchema === undefined)
+      warnings.push(`${cleanText(name, 100)}: its output schema cannot be used; answers are not held against it`);
     byName.set(name, tool.clean);
     prints[name] = createHash('sha256').update(JSON.stringify(tool.clean)).digest('hex').slice(0, 16);
     offered.push(tool.offered);
@@ -64,10 +66,7 @@ function offer(raw: Definition, slug: string): { offered: OfferedTool; clean: De
   const annotations = isObject(raw.annotations) ? raw.annotations : undefined;
   const title = typeof raw.title === 'string' ? raw.title : annotations?.['title'];
   const description = cleanText(typeof raw.description === 'string' ? raw.description : '');
-  const outputSchema =
-    isObject(raw.outputSchema) && !schemaProblem({ ...raw.outputSchema, type: undefined })
-      ? cleanSchema(raw.outputSchema)
-      : undefined;
+  const outputSchema = isUsableOutput(raw.outputSchema) ? cleanSchema(raw.outputSchema) : undefined;
   const inputSchema = problem ? { type: 'object' } : cleanSchema(argumentSchema(raw.inputSchema ?? { type: 'object' }));
   const clean: Definition = { ...raw, inputSchema };
   if (raw.description !== undefined) clean.description = description;

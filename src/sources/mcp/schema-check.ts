@@ -10,12 +10,20 @@ let draft2020: Ajv2020 | undefined;
 
 /** Why a tool with this schema cannot be offered; undefined when it can. Cheap: nothing is compiled. */
 export function schemaProblem(schema: unknown): string | undefined {
+  return isObject(schema) && schema['type'] !== undefined && schema['type'] !== 'object'
+    ? `the input schema is of type ${JSON.stringify(schema['type'])}, not object`
+    : unusable(schema);
+}
+
+/** Whether answers can be held against this schema. */
+export const isUsableOutput = (schema: unknown): schema is Record<string, unknown> =>
+  isObject(schema) && unusable(schema) === undefined;
+
+function unusable(schema: unknown): string | undefined {
   if (!isObject(schema)) return 'the input schema is not an object';
   const text = JSON.stringify(schema);
   const size = text.length;
   if (size > largest) return `the input schema has ${size} bytes, at most ${largest} are taken`;
-  if (schema['type'] !== undefined && schema['type'] !== 'object')
-    return `the input schema is of type ${JSON.stringify(schema['type'])}, not object`;
   const walked = walk(schema, schema, 0);
   if (walked) return walked;
   const endless = text.includes('"$ref"') ? endlessProblem(schema, text) : undefined;

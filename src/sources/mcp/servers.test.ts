@@ -105,12 +105,19 @@ test('sets odd tools aside one by one and keeps the rest', async () => {
   assert.match(by('circle')?.disabledReason ?? '', /leads back to itself/);
   assert.match(by('huge')?.disabledReason ?? '', /bytes/);
   for (const fine of ['loop', 'union', 'import', 'echo']) assert.equal(by(fine)?.disabledReason, undefined);
-  assert.equal(by('import')?.slug, 'import-');
+  assert.equal(by('import')?.slug, 'import');
+  assert.match(by('import_')?.slug ?? '', /^import--[0-9a-f]{8}$/);
+  assert.equal(by('unheld')?.outputSchema, undefined);
+  assert.ok((await run(servers, 'odd', 'unheld')).content);
+  const { isError, content } = await run(servers, 'odd', 'wordless');
+  assert.equal(isError, true);
+  assert.deepEqual(content, [{ type: 'text', text: 'the server answered an error without a reason' }]);
   const long = tools.find((each) => each.upstreamName?.startsWith('nnnn'));
   assert.match(long?.slug ?? '', /^n{55}-[0-9a-f]{8}$/);
   assert.equal(long?.description.length, 1000);
   const [status] = await servers.status();
   assert.ok(status?.warnings.some((each) => each.includes('listed twice')));
+  assert.ok(status?.warnings.some((each) => each.startsWith('unheld: its output schema cannot be used')));
   assert.deepEqual(Object.keys(status?.changed_tools ?? {}), []);
 });
 
@@ -121,6 +128,17 @@ test('a list that has no end is cut off, and the status says so', async () => {
   assert.match(status?.warnings.join('\n') ?? '', /^its list of tools has no end; only the first 20 are taken$/m);
   assert.equal((await run(servers, 'endless', 'echo', { text: 'still here' })).value, 'still here');
 });
+
+for (const [how, reason] of [
+  ['unlisted', 'not today'],
+  ['listless', 'the answer to tools/list holds no list'],
+] as const)
+  test(`a server that is connected and cannot list its tools says why: ${reason}`, async () => {
+    const { servers } = await open({ mine: raw(how) });
+    const warnings = async () => (await servers.status(5000))[0]?.warnings ?? [];
+    for (let i = 0; i < 1000 && (await warnings()).length === 0; i++) await sleep(25);
+    assert.deepEqual(await warnings(), [`its tools cannot be listed: ${reason}`]);
+  });
 
 test('follows pages and changes of the list, and ten thousand tools', async () => {
   const { servers } = await open({ many: raw('many=10000', 'page=700') });

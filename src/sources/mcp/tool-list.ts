@@ -98,7 +98,8 @@ async function readTools(link: Link, timeoutMs: number): Promise<{ tools: unknow
   let isCut = false;
   do {
     const page = await link.request('tools/list', cursor === undefined ? {} : { cursor }, { timeoutMs });
-    if (Array.isArray(page['tools'])) for (const tool of page['tools'] as unknown[]) tools.push(tool);
+    if (!Array.isArray(page['tools'])) throw new Error('the answer to tools/list holds no list');
+    for (const tool of page['tools'] as unknown[]) tools.push(tool);
     const next: unknown = page['nextCursor'];
     cursor = typeof next === 'string' ? next : undefined;
     isCut = cursor !== undefined && (seen.has(cursor) || seen.size >= mostPages || tools.length > mostTools);

@@ -4,6 +4,7 @@ import { followChanges } from './change-feed.ts';
 import { Connection, type ConnectionDeps, type ServerState } from './connection.ts';
 import type { Definition } from './definitions.ts';
 import type { KeepBlob } from './foreign-result.ts';
+import { cleanText } from './foreign-text.ts';
 import type { Link } from './link.ts';
 import { ToolList, type About } from './tool-list.ts';
 import { UpstreamCalls, type AskOptions } from './upstream-calls.ts';
@@ -35,6 +36,8 @@ export class Upstream {
   readonly #listeners = new Set<(event: UpstreamEvent) => void>();
   #listing: Promise<void> | undefined;
   #listAgain = false;
+  /** Why the tools are not as the server has them now. */
+  #listTrouble: string | undefined;
 
   constructor(name: string, slug: string, config: ServerConfig, deps: UpstreamDeps) {
     this.name = name;
@@ -81,7 +84,8 @@ export class Upstream {
   }
 
   get warnings(): readonly string[] {
-    return this.#list.definitions.warnings;
+    const { warnings } = this.#list.definitions;
+    return this.#listTrouble === undefined ? warnings : [this.#listTrouble, ...warnings];
   }
 
   /** Tools whose definition is not what it was, with the time. */
@@ -185,7 +189,10 @@ export class Upstream {
       return this.#listing;
     }
     this.#listing = this.#readList()
-      .catch((error: Error) => this.#connection.noise.keep(`[tools/list] ${error.message}`))
+      .catch((error: Error) => {
+        this.#connection.noise.keep(`[tools/list] ${error.message}`);
+        if (this.capabilities.tools) this.#listTrouble = `its tools cannot be listed: ${cleanText(error.message, 200)}`;
+      })
       .finally(() => {
         this.#listing = undefined;
         if (this.#listAgain && !this.#connection.isStopping) {
@@ -200,6 +207,7 @@ export class Upstream {
     const { link, timeoutMs } = this.#connection;
     if (!link) return;
     const { isNew, changed } = await this.#list.refresh(link, timeoutMs);
+    this.#listTrouble = undefined;
     for (const tool of changed)
       this.#log.warn(
         { span: 'upstream.tools', server: this.name, tool },

@@ -15,6 +15,8 @@ export class RpcError extends Error {
   }
 }
 
+const noReason = 'the server answered an error without a reason';
+
 /** The connection ended before the answer came. */
 export class WireClosed extends Error {}
 
@@ -146,7 +148,7 @@ export class Wire implements Transport {
     if (method === undefined) {
       const pending = typeof id === 'number' ? this.#taken(id) : undefined;
       if (!pending) return this.onmessage?.(message);
-      if (error) pending.reject(new RpcError(numberOf(error.code), textOf(error.message), error.data));
+      if (error) pending.reject(new RpcError(numberOf(error.code), textOf(error.message) || noReason, error.data));
       else if (typeof result === 'object' && result !== null) pending.resolve(result);
       else pending.reject(new RpcError(-32603, 'the server answered neither a result nor an error'));
       return;
