@@ -92,6 +92,15 @@ describe('a chat', () => {
     const narrow = await world.open('/chat', { width: 390 });
     await narrow.locator('.chat-list a', { hasText: 'sum: ' }).click();
     await narrow.locator('.bubble.agent', { hasText: 'sum: 3' }).waitFor();
+    // A phone that is turned stays at the newest.
+    const behind = `(({ scrollHeight, clientHeight, scrollTop }) => Math.round(scrollHeight - clientHeight - scrollTop))(document.querySelector('.chat-scroll'))`;
+    for (const size of [
+      { width: 844, height: 390 },
+      { width: 390, height: 600 },
+    ]) {
+      await narrow.setViewportSize(size);
+      await comesToBe(() => narrow.evaluate(behind), 0);
+    }
     await narrow.getByRole('link', { name: 'Conversations' }).click();
     await narrow.locator('.chat-list a', { hasText: 'sum: ' }).waitFor();
     await narrow.context().close();

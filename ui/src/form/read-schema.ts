@@ -138,7 +138,7 @@ function foldAllOf(schema: SchemaObject, root: JsonSchema): SchemaObject {
   }, rest);
 }
 
-function pointed(root: JsonSchema, ref: string): unknown {
+export function pointed(root: unknown, ref: string): unknown {
   if (ref === '#') return root;
   if (!ref.startsWith('#/')) return undefined;
   return ref

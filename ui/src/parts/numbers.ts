@@ -2,8 +2,17 @@ import { currentLanguage } from '../texts/index.ts';
 
 export const count = (value: number): string => new Intl.NumberFormat(currentLanguage()).format(value);
 
+/** For a tile: a number of eight digits and more is rounded, `208.8M`. */
+export const roughCount = (value: number): string =>
+  value < 10_000_000
+    ? count(value)
+    : new Intl.NumberFormat(currentLanguage(), { notation: 'compact', maximumFractionDigits: 1 }).format(value);
+
+/** One failure among thousands is not rounded away: all is 100 %, and nothing else is. */
 export const percent = (share: number): string =>
-  new Intl.NumberFormat(currentLanguage(), { style: 'percent', maximumFractionDigits: 1 }).format(share);
+  new Intl.NumberFormat(currentLanguage(), { style: 'percent', maximumFractionDigits: 1 }).format(
+    share < 1 ? Math.min(share, 0.999) : share,
+  );
 
 export const money = (usd: number): string =>
   new Intl.NumberFormat(currentLanguage(), {

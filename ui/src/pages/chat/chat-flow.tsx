@@ -4,6 +4,8 @@ import type { Transcript } from './transcript.ts';
 
 const motion = (): ScrollBehavior => (matchMedia('(prefers-reduced-motion: reduce)').matches ? 'instant' : 'smooth');
 
+const sizeOf = ({ clientWidth, clientHeight }: HTMLElement): string => `${clientWidth}x${clientHeight}`;
+
 /** The scrolling part: stays at the newest unless one has scrolled up, and is where it was after a reload. */
 export function Flow({
   transcript,
@@ -16,6 +18,7 @@ export function Flow({
 }) {
   const box = useRef<HTMLDivElement>(null);
   const isAtEnd = useRef(true);
+  const size = useRef('');
   const [showJump, setShowJump] = useState(false);
   const memory = `oubliette.scroll.${sessionId}`;
   const wanted = useRef<number | undefined>(Number(sessionStorage.getItem(memory)) || undefined);
@@ -28,6 +31,17 @@ export function Flow({
       isAtEnd.current = false;
     } else if (isAtEnd.current) element.scrollTop = element.scrollHeight;
   }, [transcript, children]);
+  // A turned phone, another window size, a longer message below: whoever was at the newest stays there.
+  useLayoutEffect(() => {
+    const element = box.current;
+    if (!element) return;
+    const sizes = new ResizeObserver(() => {
+      size.current = sizeOf(element);
+      if (isAtEnd.current) element.scrollTop = element.scrollHeight;
+    });
+    sizes.observe(element);
+    return () => sizes.disconnect();
+  }, []);
   return (
     <div
       className="chat-scroll"
@@ -36,6 +50,8 @@ export function Flow({
       role="log"
       aria-label={t('chat.conversation')}
       onScroll={(event) => {
+        // Moved by a new size, not by the person.
+        if (size.current !== sizeOf(event.currentTarget)) return;
         const { scrollTop, scrollHeight, clientHeight } = event.currentTarget;
         isAtEnd.current = scrollHeight - scrollTop - clientHeight < 60;
         setShowJump(!isAtEnd.current);

@@ -4,7 +4,7 @@ import { lazy, Suspense, useMemo, type ComponentProps } from 'react';
 import { allProjects, allTokens, ownQuery } from '../../api/queries.ts';
 import { SearchField, Segmented } from '../../parts/fields.tsx';
 import { Icon } from '../../parts/icon.tsx';
-import { bytes, count, duration, percent } from '../../parts/numbers.ts';
+import { bytes, count, duration, percent, roughCount } from '../../parts/numbers.ts';
 import { downloadText } from '../../parts/output-file.ts';
 import { Card, Empty, Page, Skeleton, Trouble } from '../../parts/page.tsx';
 import { t } from '../../texts/index.ts';
@@ -144,7 +144,7 @@ function Tiles({ data }: { data: StatsAnswer }) {
     [data.total_calls === 0 ? '–' : percent(data.success_rate), t('stats.success')],
     [count(data.error_count), t('stats.failures')],
     [data.total_calls === 0 ? '–' : duration(data.avg_duration_ms), t('stats.average')],
-    [count(data.tokens_saved), t('stats.saved'), t('stats.savedHint')],
+    [roughCount(data.tokens_saved), t('stats.saved'), `${count(data.tokens_saved)}. ${t('stats.savedHint')}`],
     [bytes(data.result_bytes), t('stats.out')],
   ];
   return (

@@ -106,11 +106,11 @@ function BundleRows({ bundles }: { bundles: Bundle[] }) {
               </Link>
               <code className="tiny faint">{bundle.slug}</code>
               {bundle.kind === 'stored' ? null : <span className="badge">{t(`bundle.kind.${bundle.kind}`)}</span>}
-              {bundle.disabledReason ? <span className="badge warn">{bundle.disabledReason}</span> : null}
             </div>
             <span className="small quiet cut" dir="auto">
               {bundle.description ?? t('tools.noDescription')}
             </span>
+            {bundle.disabledReason ? <span className="small tone-warn words">{bundle.disabledReason}</span> : null}
           </div>
           <div className="side-info">
             <span className="tiny quiet number">

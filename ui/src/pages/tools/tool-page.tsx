@@ -63,10 +63,12 @@ function OneTool({ tool }: { tool: ToolView }) {
       }
       badges={
         <>
-          <span className="badge">{tool.version}</span>
+          <span className="badge version" title={tool.version}>
+            {tool.version}
+          </span>
           <TypeBadge type={tool.type} />
           {(tool.tags ?? []).map((tag) => (
-            <span key={tag} className="tiny faint">
+            <span key={tag} className="tag cut" title={tag}>
               #{tag}
             </span>
           ))}

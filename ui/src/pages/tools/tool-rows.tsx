@@ -42,10 +42,12 @@ function ToolRow({ tool, showBundle, isBundleOn }: { tool: ToolView; showBundle:
             {tool.displayName}
           </Link>
           <code className="tiny faint">{tool.name}</code>
-          <span className="badge">{tool.version}</span>
+          <span className="badge version" title={tool.version}>
+            {tool.version}
+          </span>
           <TypeBadge type={tool.type} />
           {(tool.tags ?? []).slice(0, 4).map((tag) => (
-            <span className="tiny faint" key={tag}>
+            <span className="tag cut" key={tag} title={tag}>
               #{tag}
             </span>
           ))}
