@@ -151,7 +151,7 @@ export function takeProcess(step: Draft<Held>, change: AgentProcessState): Step 
   if (step.state.phase === 'ended') return step.done();
   if (change.state === 'failed') step.end('agent.unavailable', `The agent could not be started: ${change.reason}`);
   if (change.state === 'exited') {
-    const how = change.signal ? `was ended by ${change.signal}` : `ended with code ${change.code}`;
+    const how = change.reason ?? (change.signal ? `was ended by ${change.signal}` : `ended with code ${change.code}`);
     step.end('agent.failed', step.inner.complaint ? `The agent ${how}: ${step.inner.complaint}` : `The agent ${how}`);
   }
   return step.done();

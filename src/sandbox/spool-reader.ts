@@ -6,6 +6,8 @@ import type { SpoolRecord } from './link.ts';
 
 const chunkBytes = 256 * 1024;
 const maxRecords = 1000;
+const maxReasonLength = 200;
+
 /** More than the supervisor ever leaves unread: whoever wrote that was not the supervisor. */
 const absurdBytes = 2 * spoolLimits.fullBytes;
 
@@ -177,6 +179,7 @@ function parseRecord(line: string): Content {
           state,
           code: typeof code === 'number' ? code : null,
           signal: typeof signal === 'string' ? signal : null,
+          ...(typeof reason === 'string' && { reason: reason.slice(0, maxReasonLength) }),
         },
       };
   }

@@ -78,7 +78,8 @@ export function segmentStart(name: string): number | undefined {
 export type AgentProcessState =
   | { state: 'started'; pid: number }
   | { state: 'paused' | 'resumed' }
-  | { state: 'exited'; code: number | null; signal: string | null }
+  /** `reason`: it was ended because it could not be spoken with any more. */
+  | { state: 'exited'; code: number | null; signal: string | null; reason?: string }
   | { state: 'failed'; reason: string };
 
 /**

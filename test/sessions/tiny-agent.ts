@@ -1,4 +1,5 @@
-// A real ACP agent in a few lines, driven by the words of the message: say, wait, die, flood, ask, hang, env, attached.
+// A real ACP agent in a few lines, driven by the words of the message: say, wait, die, mute, flood, ask, hang, env, attached.
+import { closeSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 
 interface Rpc {
@@ -54,6 +55,9 @@ async function turn(blocks: { type: string; text?: string; uri?: string }[]): Pr
       return end;
     }
     case 'hang':
+      return undefined;
+    case 'mute':
+      closeSync(1);
       return undefined;
     case 'die':
       process.exit(Number(rest[0] ?? 1));

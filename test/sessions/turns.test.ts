@@ -123,6 +123,16 @@ describe('a session', () => {
     await room.sessions.end(owner, session_id);
   });
 
+  test('of an agent that closes its output and lives on is failed at once, with what it did', async () => {
+    const { session_id } = await spawn('mute');
+    await room.until(session_id, status('failed'));
+    const { error } = await room.sessions.get(owner, session_id);
+    assert.deepEqual(error, { code: 'agent.failed', message: 'The agent closed its output but did not end' });
+    await room.sessions.message(owner, { session_id, message: 'say back' });
+    assert.equal(await textOf(session_id, 2), 'back');
+    await room.sessions.end(owner, session_id);
+  });
+
   test('of an agent that dies is failed with the reason, and can be resumed', async () => {
     const { session_id } = await spawn('die 7');
     const event = await room.until(session_id, status('failed'));

@@ -14,6 +14,8 @@ const stderrLineBytes = 8 * 1024;
 const stderrBytesPerWindow = 256 * 1024;
 const stderrWindowMs = 10_000;
 const keptCommandIds = 100_000;
+/** Between the end of an agent's output and its own end. */
+const muteMs = 2000;
 
 export interface AgentProcess {
   readonly running: boolean;
@@ -114,6 +116,13 @@ export function agentProcess(spool: SpoolWriter, home: string, on: { changed(): 
       // 'close' alone may never come: a child that the agent left behind can hold its pipes open for ever.
       started.on('exit', (code, signal) => setTimeout(() => over({ state: 'exited', code, signal }), 500));
       started.on('close', (code, signal) => over({ state: 'exited', code, signal }));
+      started.stdout!.on('end', () =>
+        setTimeout(() => {
+          if (child !== started) return;
+          over({ state: 'exited', code: null, signal: null, reason: 'closed its output but did not end' });
+          signalGroup(started, 'SIGKILL');
+        }, muteMs),
+      );
     });
     return undefined;
   }
