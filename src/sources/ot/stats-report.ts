@@ -35,19 +35,16 @@ ${reportMark}
 <body>
 <main>
 <h1>${escape(title)}</h1>
-<p class="made">Made ${escape(report.madeAt.toISOString())} by Oubliette ${escape(report.version)}</p>
+<p class="made">Made ${day(report.madeAt.toISOString())} UTC by Oubliette ${escape(report.version)}</p>
 <dl class="figures">
-${figure('Calls', report.total_calls.toLocaleString('en'))}
-${figure('Successful', `${report.success_rate} %`)}
-${figure('Context saved', `${report.context_saved.toLocaleString('en')} tokens`)}
+${figure('Calls', rough(report.total_calls))}
+${figure('Successful', report.total_calls === 0 ? '–' : `${report.success_rate} %`)}
+${figure('Context saved', `${rough(report.context_saved)} tokens`)}
 ${figure('Time saved', duration(report.time_saved_ms))}
 </dl>
 <h2>Calls over time</h2>
 ${timeline(report.series)}
-<h2>Calls per tool</h2>
-${bars(report.tools)}
-<h2>All tools</h2>
-${table(report.tools)}
+${report.tools.length === 0 ? '' : `<h2>Calls per tool</h2>\n${bars(report.tools)}\n<h2>All tools</h2>\n${table(report.tools)}`}
 </main>
 </body>
 </html>
@@ -70,26 +67,26 @@ function timeline(series: Report['series']): string {
     const failed = (failures / most) * (floor - 20);
     return `<g><title>${escape(`${at}: ${calls} calls, ${failures} failed`)}</title><rect class="ok" x="${x}" y="${(floor - tall).toFixed(1)}" width="${wide}" height="${(tall - failed).toFixed(1)}"/><rect class="bad" x="${x}" y="${(floor - failed).toFixed(1)}" width="${wide}" height="${failed.toFixed(1)}"/></g>`;
   });
-  const lines = [0, 0.5, 1].map((part) => {
+  const lines = (most < 2 ? [0, 1] : [0, 0.5, 1]).map((part) => {
     const y = (floor - part * (floor - 20)).toFixed(1);
-    return `<line class="grid" x1="48" x2="${width - 8}" y1="${y}" y2="${y}"/><text x="42" y="${Number(y) + 4}" text-anchor="end">${Math.round(most * part)}</text>`;
+    return `<line class="grid" x1="48" x2="${width - 8}" y1="${y}" y2="${y}"/><text x="42" y="${Number(y) + 4}" text-anchor="end">${full(Math.round(most * part))}</text>`;
   });
-  const ends = `<text x="50" y="${height - 8}">${day(series[0]!.at)}</text><text x="${width - 8}" y="${height - 8}" text-anchor="end">${day(series.at(-1)!.at)}</text>`;
+  const last = `<text x="${width - 8}" y="${height - 8}" text-anchor="end">${day(series.at(-1)!.at)}</text>`;
+  const ends = `<text x="50" y="${height - 8}">${day(series[0]!.at)}</text>${series.length > 1 ? last : ''}`;
   return svg(height, 'Calls over time', lines.join('') + columns.join('') + ends) + legend;
 }
 
 function bars(tools: Report['tools']): string {
-  if (tools.length === 0) return '<p>No calls in this period.</p>';
   const shown = tools.toSorted((a, b) => b.total_calls - a.total_calls).slice(0, shownTools);
   const most = Math.max(1, shown[0]!.total_calls);
   const row = 26;
   const label = 280;
   const rows = shown.map(({ tool, total_calls, error_count }, i) => {
     const y = i * row;
-    const long = (total_calls / most) * (width - label - 80);
+    const long = Math.max(1, (total_calls / most) * (width - label - 80));
     const failed = (error_count / most) * (width - label - 80);
     const name = tool.length > 38 ? `${tool.slice(0, 37)}…` : tool;
-    return `<g><title>${escape(`${tool}: ${total_calls} calls, ${error_count} failed`)}</title><text x="${label - 8}" y="${y + 17}" text-anchor="end">${escape(name)}</text><rect class="ok" x="${label}" y="${y + 4}" width="${(long - failed).toFixed(1)}" height="18"/><rect class="bad" x="${(label + long - failed).toFixed(1)}" y="${y + 4}" width="${failed.toFixed(1)}" height="18"/><text x="${(label + long + 6).toFixed(1)}" y="${y + 17}">${total_calls}</text></g>`;
+    return `<g><title>${escape(`${tool}: ${total_calls} calls, ${error_count} failed`)}</title><text x="${label - 8}" y="${y + 17}" text-anchor="end">${escape(name)}</text><rect class="ok" x="${label}" y="${y + 4}" width="${Math.max(0, long - failed).toFixed(1)}" height="18"/><rect class="bad" x="${(label + long - failed).toFixed(1)}" y="${y + 4}" width="${failed.toFixed(1)}" height="18"/><text x="${(label + long + 6).toFixed(1)}" y="${y + 17}">${rough(total_calls)}</text></g>`;
   });
   const more = tools.length > shownTools ? `<p>${tools.length - shownTools} more in the table below.</p>` : '';
   return svg(shown.length * row + 4, 'Calls per tool', rows.join('')) + more;
@@ -98,22 +95,31 @@ function bars(tools: Report['tools']): string {
 function table(tools: Report['tools']): string {
   const rows = tools.map(
     (each) =>
-      `<tr><td>${escape(each.tool)}</td><td>${each.total_calls}</td><td>${each.success_count}</td><td>${each.error_count}</td><td>${each.success_rate} %</td><td>${Math.round(each.avg_duration_ms)}</td></tr>`,
+      `<tr><td>${escape(each.tool)}</td><td>${full(each.total_calls)}</td><td>${full(each.success_count)}</td><td>${full(each.error_count)}</td><td>${each.success_rate} %</td><td>${full(Math.round(each.avg_duration_ms))}</td></tr>`,
   );
-  return `<table><thead><tr><th>Tool</th><th>Calls</th><th>Successful</th><th>Failed</th><th>Rate</th><th>Average ms</th></tr></thead><tbody>\n${rows.join('\n')}\n</tbody></table>`;
+  return `<div class="wide" tabindex="0"><table><thead><tr><th>Tool</th><th>Calls</th><th>Successful</th><th>Failed</th><th>Rate</th><th>Average ms</th></tr></thead><tbody>\n${rows.join('\n')}\n</tbody></table></div>`;
 }
 
 const svg = (height: number, label: string, inside: string): string =>
-  `<svg role="img" aria-label="${escape(label)}" viewBox="0 0 ${width} ${height}">${inside}</svg>`;
+  `<div class="wide" tabindex="0"><svg role="img" aria-label="${escape(label)}" viewBox="0 0 ${width} ${height}">${inside}</svg></div>`;
 
 const legend = '<p class="legend"><span class="key ok"></span> successful <span class="key bad"></span> failed</p>';
+
+const full = (value: number): string => value.toLocaleString('en');
+
+/** Eight digits and more say less than `98.8T`. */
+const rough = (value: number): string =>
+  value < 10_000_000 ? full(value) : value.toLocaleString('en', { notation: 'compact', maximumFractionDigits: 1 });
 
 const day = (at: string): string => escape(at.slice(0, 16).replace('T', ' '));
 
 function duration(ms: number): string {
+  if (ms < 1000) return `${Math.round(ms)} ms`;
   const seconds = Math.round(ms / 1000);
   if (seconds < 120) return `${seconds} s`;
-  return seconds < 7200 ? `${Math.round(seconds / 60)} min` : `${Math.round(seconds / 3600)} h`;
+  if (seconds < 7200) return `${Math.round(seconds / 60)} min`;
+  const hours = Math.round(seconds / 3600);
+  return hours < 72 ? `${hours} h` : `${full(Math.round(hours / 24))} days`;
 }
 
 function escape(text: string): string {
@@ -127,11 +133,11 @@ body { margin: 0; background: var(--page); color: var(--ink); font: 15px/1.5 sys
 main { max-width: 960px; margin: 0 auto; padding: 32px 20px; }
 h1 { font-size: 24px; margin: 0; } h2 { font-size: 17px; margin: 32px 0 8px; } .made { color: var(--soft); margin: 4px 0 24px; }
 .figures { display: grid; grid-template-columns: repeat(auto-fit, minmax(160px, 1fr)); gap: 12px; margin: 0; }
-.figures div { border: 1px solid var(--line); border-radius: 6px; padding: 12px 16px; } dt { color: var(--soft); } dd { margin: 0; font-size: 21px; font-weight: 600; }
-svg { width: 100%; height: auto; } svg text { fill: var(--soft); font-size: 12px; } .grid { stroke: var(--line); }
+.figures div { border: 1px solid var(--line); border-radius: 6px; padding: 12px 16px; } dt { color: var(--soft); } dd { margin: 0; font-size: 21px; font-weight: 600; overflow-wrap: anywhere; }
+.wide { overflow-x: auto; } svg { width: 100%; min-width: 640px; height: auto; } svg text { fill: var(--soft); font-size: 12px; } .grid { stroke: var(--line); }
 .ok { fill: var(--ok); background: var(--ok); } .bad { fill: var(--bad); background: var(--bad); }
 .legend { color: var(--soft); margin: 4px 0; } .key { display: inline-block; width: 11px; height: 11px; border-radius: 2px; margin-left: 8px; }
 table { border-collapse: collapse; width: 100%; } th, td { text-align: right; padding: 5px 8px; border-bottom: 1px solid var(--line); font-variant-numeric: tabular-nums; }
-th:first-child, td:first-child { text-align: left; word-break: break-word; }
-@media print { :root { --ink: #000; --soft: #444; --line: #bbb; --page: #fff; } main { max-width: none; padding: 0; } svg, tr, .figures { break-inside: avoid; } .ok, .bad { print-color-adjust: exact; -webkit-print-color-adjust: exact; } }
+th:first-child, td:first-child { text-align: left; min-width: 9em; overflow-wrap: anywhere; }
+@media print { :root { --ink: #000; --soft: #444; --line: #bbb; --page: #fff; } main { max-width: none; padding: 0; } .wide { overflow: visible; } svg { min-width: 0; } svg, tr, .figures { break-inside: avoid; } .ok, .bad { print-color-adjust: exact; -webkit-print-color-adjust: exact; } }
 `;
