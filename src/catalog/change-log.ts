@@ -20,6 +20,8 @@ export interface News {
 export class ChangeLog {
   /** Under which name this process tells. */
   readonly writer = randomUUID();
+  /** Another one when it began anew: its rows are then numbered from one again. */
+  readonly id: string;
   readonly #db: Database;
   #seen: number;
   #trimmedAt = 0;
@@ -38,6 +40,7 @@ export class ChangeLog {
 
   private constructor(db: Database) {
     this.#db = db;
+    this.id = db.get<{ id: string }>('SELECT id FROM log')!.id;
     this.#seen = db.get<{ seq: number | null }>('SELECT max(seq) AS seq FROM catalog_changes')?.seq ?? 0;
   }
 

@@ -3,7 +3,8 @@ import { readParts, writeParts } from './parts-file.ts';
 import type { SavedRecords, StoredRecords } from './stored-records.ts';
 
 interface SavedHead {
-  /** Every announcement up to here is in the records. */
+  /** Every announcement up to here in that log is in the records. */
+  log: string;
   seq: number;
   records: SavedRecords['head'];
 }
@@ -27,8 +28,9 @@ export class RecordsFile {
    */
   async restore(): Promise<{ doubtful: Set<string> } | undefined> {
     const saved = await readParts<SavedHead>(this.#path);
-    const doubtful = saved && saved.head.seq <= this.#log.seen ? this.#log.pathsAfter(saved.head.seq) : undefined;
-    if (!saved || !doubtful) return undefined;
+    if (saved?.head.log !== this.#log.id || saved.head.seq > this.#log.seen) return undefined;
+    const doubtful = this.#log.pathsAfter(saved.head.seq);
+    if (!doubtful) return undefined;
     this.#records.restore({ head: saved.head.records, parts: saved.parts });
     this.#revision = this.#records.revision;
     for (const path of doubtful) this.#records.forget(path);
@@ -40,7 +42,7 @@ export class RecordsFile {
     const { revision } = this.#records;
     if (revision === this.#revision) return;
     const { head, parts } = this.#records.save();
-    const saved = { head: { seq, records: head }, parts };
+    const saved = { head: { log: this.#log.id, seq, records: head }, parts };
     await writeParts<SavedHead>(this.#path, saved, () => this.#records.revision === revision);
     this.#revision = revision;
   }

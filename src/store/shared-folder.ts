@@ -20,7 +20,9 @@ import { UnsettledWrites } from './unsettled-writes.ts';
 
 /** The table in which processes tell each other, before anything moves, which paths they change. */
 export const changeSteps = [
-  'CREATE TABLE catalog_changes (seq INTEGER PRIMARY KEY, path TEXT NOT NULL, name TEXT, owner TEXT, writer TEXT)',
+  `CREATE TABLE catalog_changes (seq INTEGER PRIMARY KEY, path TEXT NOT NULL, name TEXT, owner TEXT, writer TEXT);
+   CREATE TABLE log (id TEXT NOT NULL);
+   INSERT INTO log VALUES (hex(randomblob(8)))`,
 ];
 
 /** What was told up to now; without outcomes nothing was told or placed, because of what others told. */

@@ -67,6 +67,16 @@ describe('records that are kept between two starts', () => {
     assert.equal((await server.ask('GET', bundle.tool('two'))).body.isEnabled, false);
   });
 
+  it('are not needed, nor is the file where changes are told: a damaged one begins anew', async () => {
+    await server.close();
+    await writeFile(join(server.home, 'run', 'catalog-changes.db'), 'no database at all');
+    await start();
+    await server.ask('PATCH', bundle.tool('two'), { isEnabled: true });
+    await server.close();
+    await start();
+    assert.equal((await server.ask('POST', '/call/kept_two', { args: { text: 'x' } })).status, 200);
+  });
+
   it('are compared with the folders: what came or went by hand meanwhile is seen at once', async () => {
     const text = await readFile(await fileOf('four'), 'utf8');
     await server.close();
