@@ -32,6 +32,7 @@ export function checkToolBody(slug: string, version: string, raw: unknown): Tool
   checkImpl(body);
   checkTags(body.tags ?? []);
   checkSchema(body.argSchema, '/argSchema');
+  checkTakesObject(body.argSchema);
   if (body.outputSchema !== undefined) checkSchema(body.outputSchema, '/outputSchema');
   return body;
 }
@@ -60,6 +61,14 @@ function checkTags(tags: string[]): void {
       );
     if (tags.indexOf(tag) !== index) throw invalid(`/tags/${index}`, 'stands there twice', tag);
   });
+}
+
+/** Arguments are always an object: a schema that leaves objects out would make a tool that nobody can call. */
+function checkTakesObject(schema: unknown): void {
+  const type = isObject(schema) ? schema['type'] : undefined;
+  if (isObject(schema) && (type === undefined || [type].flat().includes('object'))) return;
+  if (isObject(schema)) throw invalid('/argSchema/type', 'must be object, for arguments are always one');
+  throw invalid('/argSchema', 'must be the schema of an object, such as {"type":"object","properties":{}}');
 }
 
 /** Checks what a person PUT as a bundle. */

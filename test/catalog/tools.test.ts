@@ -90,6 +90,10 @@ describe('tools over REST', () => {
       [toolBody({ limits: { other: 1 } }), 'request.invalid', '/limits/other'],
       [toolBody({ argSchema: { type: 'nonsense' } }), 'request.invalid', '/argSchema/type'],
       [toolBody({ argSchema: 7 }), 'request.invalid', '/argSchema'],
+      [toolBody({ argSchema: 'object' }), 'request.invalid', '/argSchema'],
+      [toolBody({ argSchema: true }), 'request.invalid', '/argSchema'],
+      [toolBody({ argSchema: { type: 'string' } }), 'request.invalid', '/argSchema/type'],
+      [toolBody({ argSchema: { type: ['array', 'null'] } }), 'request.invalid', '/argSchema/type'],
       [toolBody({ access: 'root' }), 'request.invalid', '/access'],
       [toolBody({ description: 'lone \ud800' }), 'request.invalid', '/description'],
     ];
