@@ -1,5 +1,5 @@
 import { Ajv, type ErrorObject } from 'ajv';
-import { Config, Prompts, isObject, pointerKey, type ConfigFile } from '../schema/index.ts';
+import { Config, Prompts, isObject, isPythonName, pointerKey, type ConfigFile } from '../schema/index.ts';
 import { isHostEntry } from './host-entry.ts';
 import { problem, Problems, type Problem, type YamlFile } from './yaml-file.ts';
 
@@ -12,6 +12,7 @@ export function checkConfig(read: YamlFile): ConfigFile {
   const value = withoutEmptySections(read.value);
   if (!fitsConfig(value)) throw new Problems(explain(fitsConfig.errors ?? [], read));
   const problems = [
+    ...oddAliases(value, read),
     ...oddServers(value, read),
     ...oddAgents(value, read),
     ...oddOrigins(value, read),
@@ -111,6 +112,19 @@ function shown(value: unknown): string {
   if (typeof value === 'object') return 'a map';
   if (typeof value === 'string') return value.length > 40 ? 'a long text' : JSON.stringify(value);
   return String(value);
+}
+
+/** What a program could not write as a name would never be found. */
+function oddAliases(value: ConfigFile, read: YamlFile): Problem[] {
+  return Object.keys(value.aliases ?? {})
+    .filter((name) => !isPythonName(name))
+    .map((name) =>
+      problem(
+        read.file,
+        read.lineOf(['aliases', name]),
+        `aliases holds ${shown(name)}, which no program can write as a name. Use letters, digits and underscore, no digit first, and no word of Python's own.`,
+      ),
+    );
 }
 
 function oddServers(value: ConfigFile, read: YamlFile): Problem[] {

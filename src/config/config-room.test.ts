@@ -134,6 +134,16 @@ describe('errors', () => {
     ['__proto__', 'aliases:\n  __proto__: { a: b }\n', /config\.yaml:2: the key "__proto__" is not allowed/],
     ['a key of two lines', 'aliases:\n  "a\\nb": 5\n', /config\.yaml:2: a key holds a control character/],
     [
+      'an alias that is no name',
+      'aliases:\n  ws: demo.foo\n  web-search: demo.foo\n',
+      /config\.yaml:3: aliases holds "web-search".* Use letters/,
+    ],
+    [
+      'an alias that Python keeps for itself',
+      'aliases: { import: demo.foo }\n',
+      /config\.yaml:1: aliases holds "import"/,
+    ],
+    [
       'a server with command and url',
       'servers:\n  a: { command: x, url: "http://y" }\n',
       /config\.yaml:2: servers\.a has both command and url/,

@@ -24,6 +24,10 @@ const occupied = new Set(
 /** True for words that Python's grammar keeps for itself. */
 export const isPythonKeyword = (word: string): boolean => keywords.has(word);
 
+/** True for what a program can write as a name of its own. */
+export const isPythonName = (text: string): boolean =>
+  /^[\p{XID_Start}_]\p{XID_Continue}*$/u.test(text) && !keywords.has(text);
+
 /**
  * The name of a bundle in a program: dashes as underscores, and a trailing `_` where the word already means
  * something in Python (keyword, builtin, importable module).
