@@ -277,6 +277,18 @@ test('ends a program that makes too many calls, and it cannot catch that', async
   );
 });
 
+test('names the line at which a program made too many calls', async () => {
+  const loop = 'def look():\n    return brave.search("x")\nfor i in range(100):\n    look()';
+  assert.match(
+    await failure(loop),
+    /^RuntimeError: the program made more than 50 calls[^]*line 4: look\(\)\n {2}line 2, in look/,
+  );
+  const straight = Array.from({ length: 60 }, (_, i) => `a${i} = brave.search("x")`).join('\n');
+  assert.match(await failure(straight), /more than 50 calls[^]*line 51: a50 = /);
+  const atOnce = 'n = 60\nparallel([("brave.search", {"query": "x"})] * n)';
+  assert.match(await failure(atOnce), /more than 50 calls[^]*line 2: parallel/);
+});
+
 test('hostile programs end with a named error while another owner is served at once', async () => {
   const hostile: [string, RegExp][] = [
     ['while True: pass', /^TimeoutError: the program used more than 1\.5 s/],

@@ -149,7 +149,7 @@ export class ProgramCalls {
     let length = last.value?.length ?? 0;
     let before = asked;
     for (const call of certain.slice(1)) {
-      if (last.error || length > mostAheadLength || this.ending) break;
+      if (last.error || length > mostAheadLength || this.ending || this.#count >= this.#most) break;
       if (call.pack !== before.pack || call.name !== before.name || before === asked) {
         resolved = await resolveFunction(this.#world, call.pack, call.name);
         if (!(await this.#isReadOnly(resolved))) break;

@@ -116,6 +116,7 @@ class RunningProgram implements Lingering {
     const certain = this.#certain(prepared);
     let message: Segment = await this.#first(prepared, certain);
     let snapshot: Buffer | undefined;
+    let end: ProgramEnd | undefined;
     for (;;) {
       const child = (this.#child ??= this.#pool.take(this.#request.owner) ?? (await this.#wait()));
       if (!child.isReady) await child.ready;
@@ -124,14 +125,23 @@ class RunningProgram implements Lingering {
       if (head.op === 'parked' || head.op === 'ready') throw new Error('the child answered something else');
       this.#print(head.out);
       this.#learn(prepared, message, head);
+      // It went on although it was told to end.
+      if (end && (head.op !== 'failed' || head.message !== end.message)) throw end;
       if (head.op !== 'call') return { head, tail };
       const answering = this.#calls.answers(head, certain);
-      let answers = await soon(answering, this.#pool.hasWaiting ? 0 : quickMs);
-      if (answers === undefined) {
-        snapshot = await this.#park(child);
-        answers = await this.#calls.orEnded(answering);
+      try {
+        let answers = await soon(answering, this.#pool.hasWaiting ? 0 : quickMs);
+        if (answers === undefined) {
+          snapshot = await this.#park(child);
+          answers = await this.#calls.orEnded(answering);
+        }
+        message = this.#resume(answers);
+      } catch (error) {
+        if (!(error instanceof ProgramEnd) || this.#calls.ending) throw error;
+        // Told by the program itself, its end names the line.
+        end = error;
+        message = this.#resume({ answer: { error: { type: end.type, message: end.message } }, ahead: [] });
       }
-      message = this.#resume(answers);
     }
   }
 
