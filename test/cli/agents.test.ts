@@ -31,6 +31,10 @@ test('secrets go in by standard input and never come out', async () => {
 test('an upstream server is added, listed and removed', async () => {
   const added = await cli(['server', 'add', 'sleeper', '--env', 'A=b', '--timeout', '5000', '--', 'sleep', '3600']);
   assert.equal(added.code, 0, added.err);
+  assert.match(added.out, /^Added sleeper\./);
+  const again = ['server', 'add', 'sleeper', '--timeout', '6000', '--', 'sleep', '3601'];
+  assert.match((await cli(again)).out, /^Replaced sleeper, which was there before\./);
+  assert.equal((await cli([...again.slice(0, 3), '--json', ...again.slice(3)])).json.replaced, true);
   const { servers } = (await cli(['server', 'list', '--json'])).json as { servers: { name: string }[] };
   assert.deepEqual(
     servers.map((each) => each.name),

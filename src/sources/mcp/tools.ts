@@ -52,13 +52,14 @@ export function serverTools({ servers, config }: ServerToolsDeps): BuiltInBundle
           'Adds or replaces an upstream MCP server in config.yaml. Only from the command line on the machine, unless http.allowRemoteConfig is on.',
         argSchema: argsOf({ name, ...described }, ['name']),
         level: 'admin',
-        returns: '{name,status}',
+        returns: '{name,status,replaced}',
         example: 'server.add(name="docs", url="https://docs.example.com/mcp")',
         run: async ({ name: added, ...server }, call) => {
           demandLocal(call, config);
           if (!server.command === !server.url) throw fail('request.invalid', { reason: 'give either command or url' });
+          const replaced = Object.hasOwn(config.current().servers, added);
           await config.edit(['servers', added], server);
-          return { name: added, status: servers.byName(added)?.state ?? 'connecting' };
+          return { name: added, status: servers.byName(added)?.state ?? 'connecting', replaced };
         },
       }),
       offerTool({

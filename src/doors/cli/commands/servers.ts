@@ -30,8 +30,12 @@ export function addServers(setting: Setting): void {
       "oubliette server add docs --url https://mcp.example.com/mcp --header 'Authorization: Bearer ${DOCS_TOKEN}'",
     ],
     async run(cli, [name, command], options: AddOptions) {
-      const answer = await cli.call('server_add', { name, ...configOf(command, options) });
-      cli.print(answer, () => `Added ${name}. Its tools appear as soon as it answers: oubliette server list`);
+      const answer = await cli.call<{ replaced?: boolean }>('server_add', { name, ...configOf(command, options) });
+      cli.print(
+        answer,
+        () =>
+          `${answer.replaced ? `Replaced ${name}, which was there before` : `Added ${name}`}. Its tools appear as soon as it answers: oubliette server list`,
+      );
     },
   });
   add.passThroughOptions(false);
