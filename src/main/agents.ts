@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { egressDoor, modelDoor } from '../doors/model/index.ts';
+import { BodyRoom } from '../doors/rest/index.ts';
 import { asks, eventLog, presence } from '../log/index.ts';
 import { projects } from '../projects/index.ts';
 import { openSandboxes } from '../sandbox/index.ts';
@@ -9,6 +10,9 @@ import { hostRules } from '../sources/http/index.ts';
 import { openAsks, openEvents, openProjects, openSessions, openUtilityBoxes } from '../store/index.ts';
 import type { Closers } from './closers.ts';
 import type { Ground, ServerOptions } from './ground.ts';
+
+/** For what is on its way in, by whichever door; a ZIP file of bundles may take half of it. */
+const roomForBodies = 128 * 2 ** 20;
 
 export type Agents = Awaited<ReturnType<typeof openAgents>>;
 
@@ -87,9 +91,16 @@ export async function openAgents(
     node: nodeIdentity(),
   };
   const agentSessions = sessions(sessionPorts);
+  const room = new BodyRoom(roomForBodies);
   boxDoors.push(
-    modelDoor({ sessions: agentSessions, secret: sessionPorts.secret, dialler: net, log: observe.log }),
+    modelDoor({
+      sessions: agentSessions,
+      secret: sessionPorts.secret,
+      dialler: net,
+      readBody: (request, limit) => room.read(request, limit),
+      log: observe.log,
+    }),
     egressDoor({ egressOf: async (projectId) => (await places.load(projectId))?.egress ?? [], log: observe.log }),
   );
-  return { sandboxes, sessionTables, log, present, questions, places, boxDoors, sessionPorts, agentSessions };
+  return { sandboxes, sessionTables, log, present, questions, places, boxDoors, sessionPorts, agentSessions, room };
 }

@@ -6,7 +6,6 @@ import { logFeed, mcpDoor } from '../doors/mcp/index.ts';
 import {
   type Authenticate,
   bearerOf,
-  BodyRoom,
   blobRoutes,
   eventStreamRoutes,
   httpServer,
@@ -25,15 +24,12 @@ import type { Agents } from './agents.ts';
 import { version, type Ground } from './ground.ts';
 import type { Tools } from './tools.ts';
 
-/** For what is on its way in; a ZIP file of bundles may take half of it. */
-const roomForBodies = 128 * 2 ** 20;
-
 type Asking = { headers: IncomingHttpHeaders };
 
 /** The ways in over HTTP. `publicUrl` is known once the server listens. */
 export async function openDoors(ground: Ground, agents: Agents, tools: Tools, publicUrl: () => string) {
   const { home, keyFor, settings, observe, auth, browsers, hide, blobs } = ground;
-  const { log, present, questions, places, agentSessions } = agents;
+  const { log, present, questions, places, agentSessions, room } = agents;
   const { servers, catalog, search, views, gate, changes, bundlesAsFiles, ownBundles, isIndexed } = tools;
   const cookieName = `oubliette_${keyFor('web cookie').toString('hex', 0, 4)}`;
 
@@ -48,7 +44,6 @@ export async function openDoors(ground: Ground, agents: Agents, tools: Tools, pu
   };
   const redact = (text: string): string => hide.text(text);
   const sink = { log: observe.log, redact };
-  const room = new BodyRoom(roomForBodies);
   const app = await httpServer({ settings, version, room, ...sink });
   const posts = plainPosts(app, (request) => isOrdinary(request, settings().http), room, sink);
   restRoutes(app, {

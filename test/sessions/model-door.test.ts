@@ -5,13 +5,16 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { egressDoor, modelDoor } from '../../src/doors/model/index.ts';
+import { BodyRoom } from '../../src/doors/rest/index.ts';
 import type { ProviderConfig, SessionEvent } from '../../src/schema/index.ts';
 import { dialler } from '../../src/sources/http/index.ts';
+import { until } from '../kit/until.ts';
 import { admin, openRoom, owner, status, type Room } from './room.ts';
 
 const log = { debug() {}, info() {}, warn() {}, error() {} };
 const net = dialler({ settings: () => ({ allowedHosts: [] }) });
 const model = 'tiny';
+const bodies = new BodyRoom(1024 * 1024);
 let upstream: Server;
 let seen: { url: string; headers: IncomingMessage['headers']; body: any }[] = [];
 let script: (request: IncomingMessage, response: ServerResponse, body: any) => void;
@@ -41,6 +44,7 @@ before(async () => {
         sessions,
         secret: room?.ports.secret ?? (async () => 'secret-value'),
         dialler: net,
+        readBody: (incoming, limit) => bodies.read(incoming, limit),
         log,
         silenceMs: 3000,
       }),
@@ -205,6 +209,24 @@ describe('the model door', () => {
     const before = (await room.ports.tables.get(sessionId))!.cost_usd;
     assert.equal((await ask({ stream: true })).status, 200);
     assert.ok((await room.ports.tables.get(sessionId))!.cost_usd > before);
+  });
+
+  test('takes bodies only as far as there is room for all of them together', async () => {
+    seen = [];
+    script = (_, response) => json(response, { choices: [], usage: { prompt_tokens: 1, completion_tokens: 1 } });
+    const path = '/v1/chat/completions';
+    const slow = request({ socketPath: join(folder, 'model.sock'), path, method: 'POST' });
+    slow.on('error', () => {});
+    slow.write('x'.repeat(900_000));
+    await until(() => bodies.usedBytes >= 900_000);
+    const refused = await ask({ padding: 'x'.repeat(300_000) });
+    assert.deepEqual([refused.status, refused.json.error.type], [503, 'server_error']);
+    assert.match(refused.json.error.message, /again in 1 s/);
+    assert.equal((await ask()).status, 200, 'what is small is always taken');
+    slow.destroy();
+    await until(() => bodies.usedBytes === 0);
+    assert.equal((await ask({ padding: 'x'.repeat(300_000) })).status, 200);
+    assert.equal(seen.length, 2);
   });
 
   test('answers a spent budget as the provider would, also when many ask at once', async () => {

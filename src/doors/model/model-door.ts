@@ -18,6 +18,8 @@ export interface ModelDoorOptions {
   sessions: Pick<Sessions, 'providerOf' | 'reserve' | 'touch'>;
   secret: (name: string) => Promise<string>;
   dialler: Pick<Dialler, 'fetch'>;
+  /** The whole of a body; fails with body.too_large, server.busy or request.timeout. */
+  readBody: (request: IncomingMessage, limit: number) => Promise<Buffer>;
   log: Logger;
   /** How long a provider may be silent. */
   silenceMs?: number;
@@ -60,9 +62,16 @@ async function answer(
   const method = request.method ?? 'GET';
   if (!shape.allows(method, url.pathname))
     return refuse(403, 'refused', `${method} ${url.pathname} is not one of the inference paths that may be used here.`);
-  const body = method === 'POST' ? await readBody(request) : { bytes: 0, json: {} };
-  if (body === 'too large') return refuse(413, 'too_large', `The request is larger than ${maxBodyBytes} bytes.`);
-  if (body === 'no object') return refuse(400, 'refused', 'The body must be a JSON object.');
+  let body: Body | undefined;
+  try {
+    body = method === 'POST' ? parsed(await options.readBody(request, maxBodyBytes)) : { bytes: 0, json: {} };
+  } catch (error) {
+    const { code, message } = asFailure(error);
+    if (code === 'body.too_large') return refuse(413, 'too_large', `The request is larger than ${maxBodyBytes} bytes.`);
+    if (code === 'server.busy') return refuse(503, 'unreachable', message);
+    throw error;
+  }
+  if (!body) return refuse(400, 'refused', 'The body must be a JSON object.');
   const cost = costOf(provider, shape, url.pathname, body.json, body.bytes);
   if (method === 'POST' && cost === undefined)
     return refuse(
@@ -191,19 +200,12 @@ interface Body {
   json: Record<string, unknown>;
 }
 
-async function readBody(request: IncomingMessage): Promise<Body | 'too large' | 'no object'> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of request as AsyncIterable<Buffer>) {
-    bytes += chunk.length;
-    if (bytes > maxBodyBytes) return 'too large';
-    chunks.push(chunk);
-  }
+function parsed(bytes: Buffer): Body | undefined {
   try {
-    const json: unknown = JSON.parse(Buffer.concat(chunks).toString('utf8'));
-    return isObject(json) ? { bytes, json } : 'no object';
+    const json: unknown = JSON.parse(bytes.toString('utf8'));
+    return isObject(json) ? { bytes: bytes.length, json } : undefined;
   } catch {
-    return 'no object';
+    return undefined;
   }
 }
 
