@@ -185,6 +185,7 @@ export async function openTools(
       notesFolder: home.notes,
       reportsFolder: home.reports,
       countTokens,
+      matchLines: (search, lines, signal) => compute.run('ot.result', { search, lines }, signal),
       observe,
       reload: () => config.reload(),
     }),

@@ -156,6 +156,12 @@ test('a pack that Python would misread is documented under its own name', async 
   assert.ok(text.includes(`${docs}/json/`));
 });
 
+test('of a query without an end the beginning is looked for', async () => {
+  const text = await server.run('ot.help(query="abcdefghij klmnopqrst " * 20000)');
+  assert.match(text, /^No matches found for '(?:abcdefghij klmnopqrst ?){1,10}a?b?c?[a-z]*'\. /);
+  assert.match(await server.run('ot.help(query="firecrawl " * 20000)'), /^# Matches for[^]*- firecrawl: /);
+});
+
 test('nothing found says so and points to the lists', async () => {
   const text = await server.run('ot.help(query="xyznonexistent")');
   assert.match(text, /No matches found for 'xyznonexistent'.*ot\.tools\(\).*ot\.packs\(\)/);

@@ -168,6 +168,22 @@ test('a bad pattern raises ValueError; one built to hang does not hang', async (
   assert.ok(Date.now() - startedAt < 20_000);
 });
 
+test('a line of megabytes is searched to its end, and a pattern built to hang keeps nobody else waiting', async () => {
+  const long = await kept('"short\\n" + "z" * 500000 + " needle\\nneedle"');
+  const search = async (pattern: string): Promise<string> => text(`ot.result(handle="${long.handle}", ${pattern})`);
+  const { lines: found, matched_lines } = parse(await search('search="NEEDLE$"'));
+  assert.equal(matched_lines, 2);
+  assert.match(found[0], /^zzz[^]* more characters\]$/);
+  assert.equal(found[1], 'needle');
+  let isDone = false;
+  const hostile = search('search="z{1,900}y"').finally(() => (isDone = true));
+  void hostile.catch(() => {});
+  let answered = 0;
+  for (; answered < 20 && !isDone; answered++) await server.ask('GET', '/health');
+  assert.equal(answered, 20);
+  await assert.rejects(hostile, /TimeoutError: ot\.result did not answer within/);
+});
+
 test('a result belongs to the token that made it', async () => {
   const other = await connect(await server.tokenFor('admin'));
   assert.match(await text(`ot.result(handle="${handle}")`, other), /not found/);

@@ -12,6 +12,7 @@ const maxWaiting = 200;
 /** What the threads can do. */
 export type Tasks = typeof textTasks & typeof dataTasks;
 export type TaskArgs<K extends keyof Tasks> = Parameters<Tasks[K]>[0];
+export type TaskAnswer<K extends keyof Tasks> = Awaited<ReturnType<Tasks[K]>>;
 
 interface Job {
   task: keyof Tasks;
@@ -32,8 +33,8 @@ export class Compute {
   #isClosed = false;
 
   /** The answer of a task. Throws tool.failed with the task's own words, tool.timeout, or tool.cancelled. */
-  run<K extends keyof Tasks>(task: K, args: TaskArgs<K>, signal: AbortSignal): Promise<unknown> {
-    return new Promise((resolve, reject) => {
+  run<K extends keyof Tasks>(task: K, args: TaskArgs<K>, signal: AbortSignal): Promise<TaskAnswer<K>> {
+    return new Promise<TaskAnswer<K>>((resolve, reject) => {
       if (this.#isClosed) return reject(fail('server.stopping'));
       if (this.#waiting.length >= maxWaiting)
         return reject(
@@ -43,7 +44,8 @@ export class Compute {
             { retryable: true },
           ),
         );
-      this.#waiting.push({ task, args, signal, resolve, reject });
+      // What the thread answers is what the task of this name answers there.
+      this.#waiting.push({ task, args, signal, resolve: resolve as (value: unknown) => void, reject });
       this.#next();
     });
   }

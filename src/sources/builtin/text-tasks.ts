@@ -46,6 +46,12 @@ export const textTasks = {
     return { text: result + text.slice(end), count };
   },
 
+  /** Which of these lines a search finds: those that are too long for their pattern to be looked through elsewhere. */
+  'ot.result': ({ search, lines }: { search: string; lines: readonly string[] }) => {
+    const pattern = RE2JS.compile(search, RE2JS.CASE_INSENSITIVE);
+    return lines.map((line) => pattern.matcher(line).find());
+  },
+
   'text.diff': ({ before, after, context }: { before: string; after: string; context: number }) => {
     const changes = diffLines(before, after, { maxEditLength: maxEdits });
     const patch =

@@ -9,6 +9,9 @@ export interface HelpDeps extends DiscoveryDeps {
   find?: FindTools;
 }
 
+/** What comes later in a query finds nothing more, and every word takes its time. */
+const maxQueryLength = 200;
+
 /** Packs whose documentation lies under another name. */
 const docSlugs: Record<string, string> = {
   brave: 'brave-search',
@@ -27,10 +30,11 @@ export async function help(deps: HelpDeps, actor: Actor, query: string, info: In
     const exact = await exactHelp(deps, actor, wanted, info);
     if (exact !== undefined) return exact;
   }
-  const found = await searchAll(deps, actor, wanted);
+  const sought = wanted.slice(0, maxQueryLength);
+  const found = await searchAll(deps, actor, sought);
   if (info === 'list')
     return [...found.tools, ...found.packs, ...found.snippets, ...found.aliases].map(({ name }) => name);
-  return searchText(wanted, found, info);
+  return searchText(sought, found, info);
 }
 
 async function exactHelp(deps: HelpDeps, actor: Actor, query: string, info: Info): Promise<string | undefined> {

@@ -23,13 +23,27 @@ interface Answer {
 }
 
 const maxLineLength = 20_000;
-const maxSearchedLength = 64 * 1024;
+/** Steps of matching that may be taken at once: as many milliseconds as everybody else can wait. */
+const maxSteps = 100_000;
 const maxAnswerLength = 4 * 1024 * 1024;
 const leastSimilarity = 0.6;
 const turnEveryMs = 5;
 
+/** Which lines a pattern is found in, decided in a thread that is ended when it takes too long. */
+export type MatchLines = (search: string, lines: readonly string[], signal: AbortSignal) => Promise<boolean[]>;
+
+export interface ResultDeps {
+  results: ResultStore;
+  matchLines: MatchLines;
+}
+
 /** `ot.result`: lines of a stored output. Unknown and expired handles are answered as text; bad numbers are raised. */
-export async function queryResult(results: ResultStore, actor: Actor, query: ResultQuery): Promise<Answer | string> {
+export async function queryResult(
+  deps: ResultDeps,
+  { actor, signal }: { actor: Actor; signal: AbortSignal },
+  query: ResultQuery,
+): Promise<Answer | string> {
+  const { results } = deps;
   const { handle, offset, limit, search } = query;
   if (offset < 1) throw new Error(`ValueError: offset must be >= 1 (1-indexed), got ${offset}`);
   if (limit < 1) throw new Error(`ValueError: limit must be >= 1, got ${limit}`);
@@ -39,7 +53,7 @@ export async function queryResult(results: ResultStore, actor: Actor, query: Res
   if (!search) return answer(await results.lines(found, offset, limit), found.totalLines, found.totalLines, offset);
   const matched = query.fuzzy
     ? await similarLines(results, found, search)
-    : await matchingLines(results, found, search);
+    : await matchingLines(deps, found, search, signal);
   const page = matched.slice(offset - 1, offset - 1 + limit);
   return { ...answer(page, found.totalLines, matched.length, offset), matched_lines: matched.length };
 }
@@ -65,11 +79,22 @@ function answer(found: readonly string[], totalLines: number, available: number,
   };
 }
 
-async function matchingLines(results: ResultStore, result: StoredResult, search: string): Promise<string[]> {
+async function matchingLines(
+  { results, matchLines }: ResultDeps,
+  result: StoredResult,
+  search: string,
+  signal: AbortSignal,
+): Promise<string[]> {
   const pattern = compile(search);
-  return collect(results, result, (line) => (pattern.matcher(line.slice(0, maxSearchedLength)).find() ? 1 : 0)).then(
-    (found) => found.map(({ line }) => line),
-  );
+  const longest = maxSteps / pattern.programSize();
+  const long: string[] = [];
+  const found = await collect(results, result, (line) => {
+    if (line.length <= longest) return pattern.matcher(line).find() ? 1 : 0;
+    long.push(line);
+    return 1;
+  });
+  const isFound = long.length > 0 ? (await matchLines(search, long, signal)).values() : undefined;
+  return found.filter(({ line }) => line.length <= longest || isFound?.next().value).map(({ line }) => line);
 }
 
 function compile(search: string): RE2JS {

@@ -9,17 +9,15 @@ import {
   type ToolResult,
   type TypedTool,
 } from '../../schema/index.ts';
-import type { ResultStore } from '../../store/index.ts';
 import { aliases, config, packs, snippets, tools } from './discovery.ts';
 import { health, type HealthDeps } from './health.ts';
 import { help, type HelpDeps } from './help.ts';
 import { notify, type NotifyDeps } from './notify.ts';
-import { queryResult } from './result-query.ts';
+import { queryResult, type ResultDeps } from './result-query.ts';
 import { stats, type StatsDeps } from './stats.ts';
 import { longYamlFlow } from './yaml-flow.ts';
 
-export interface OtDeps extends HelpDeps, HealthDeps, NotifyDeps, StatsDeps {
-  results: ResultStore;
+export interface OtDeps extends HelpDeps, HealthDeps, NotifyDeps, StatsDeps, ResultDeps {
   observe: Observer;
   /** Reads the configuration again; answers what is wrong with it. */
   reload: () => Promise<{ ok: boolean; errors: readonly string[] }>;
@@ -133,7 +131,7 @@ export function otTools(deps: OtDeps): BuiltInBundle {
           required: ['handle'],
           additionalProperties: false,
         },
-        run: (args, call) => queryResult(deps.results, call.actor, args),
+        run: (args, call) => queryResult(deps, call, args),
       }),
       otTool({
         slug: 'stats',

@@ -28,6 +28,17 @@ test('a long list reads the same as a short one', async () => {
   assert.equal(await longYamlFlow([{ a: 1 }]), '- {a: 1}');
 });
 
+test('long lists of strings read the same as short ones, alone and in a map, and there is no end to them', async () => {
+  const many = Array.from({ length: 1300 }, (_, i) => (i % 7 ? `line ${i}: yes` : 'no'));
+  assert.equal(await longYamlFlow(many), yamlFlow(many));
+  const answer = { lines: many, total_lines: 1300, few: ['a'], more: many, has_more: false };
+  assert.equal(await longYamlFlow(answer), yamlFlow(answer));
+  const odd = { lines: many.map((line) => `${line}\n[${line}]$& `), n: 1 };
+  assert.deepEqual(parse(await longYamlFlow(odd)), odd);
+  const endless = Array.from({ length: 200_000 }, () => 'ab');
+  assert.equal((await longYamlFlow({ lines: endless })).length, 'lines: []'.length + 200_000 * 4 - 2);
+});
+
 test('a list of strings is one flow list', () => {
   assert.equal(yamlFlow(['a.b', 'c.d']), '[a.b, c.d]');
   assert.equal(yamlFlow([]), '[]');

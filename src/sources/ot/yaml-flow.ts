@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { setImmediate as turn } from 'node:timers/promises';
 import { Document, isMap, isScalar, isSeq, parse, Scalar, type Node, type YAMLMap, type YAMLSeq } from 'yaml';
 
@@ -5,6 +6,7 @@ import { Document, isMap, isScalar, isSeq, parse, Scalar, type Node, type YAMLMa
 const alwaysQuoted = new Set(['version', 'python', 'node']);
 const maxFlowLevels = 2;
 const pieceLength = 50;
+const longLength = 500;
 
 /**
  * YAML for models and people: a map of scalars in flow style, a list of maps as block sequence of flow items, a map
@@ -25,20 +27,42 @@ const unreadable = /[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]/g;
 const escaped = (text: string): string =>
   text.replace(unreadable, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
 
-/** As yamlFlow, for answers of any length: long lists of maps are written in pieces, with turns for others in between. */
+/** As yamlFlow, for answers of any length: long lists are written in pieces, with turns for others in between. */
 export async function longYamlFlow(value: unknown): Promise<string> {
-  if (
-    !Array.isArray(value) ||
-    value.length <= pieceLength ||
-    value.some((item) => typeof item !== 'object' || item === null)
-  )
-    return yamlFlow(value);
+  if (Array.isArray(value)) {
+    if (isLongList(value)) return flowList(value);
+    if (value.length <= pieceLength || value.some(isScalarValue)) return yamlFlow(value);
+    const pieces: string[] = [];
+    for await (const piece of inPieces(value, pieceLength)) pieces.push(piece);
+    return pieces.join('\n');
+  }
+  if (typeof value !== 'object' || value === null) return yamlFlow(value);
+  const long = Object.entries(value).filter(([, each]) => isLongList(each)) as [string, unknown[]][];
+  if (long.length === 0) return yamlFlow(value);
+  const marks = new Map(long.map(([key]) => [key, `list${randomUUID()}`]));
+  let text = yamlFlow({ ...value, ...Object.fromEntries(marks.entries().map(([key, mark]) => [key, [mark]])) });
+  for (const [key, list] of long) {
+    const written = await flowList(list);
+    text = text.replace(`[${marks.get(key)}]`, () => written);
+  }
+  return text;
+}
+
+const isScalarValue = (value: unknown): boolean => typeof value !== 'object' || value === null;
+const isLongList = (value: unknown): boolean =>
+  Array.isArray(value) && value.length > longLength && value.every(isScalarValue);
+
+async function flowList(list: unknown[]): Promise<string> {
   const pieces: string[] = [];
-  for (let at = 0; at < value.length; at += pieceLength) {
-    pieces.push(yamlFlow(value.slice(at, at + pieceLength)));
+  for await (const piece of inPieces(list, longLength)) pieces.push(piece.slice(1, -1).trim());
+  return `[${pieces.join(', ')}]`;
+}
+
+async function* inPieces(list: unknown[], length: number): AsyncGenerator<string> {
+  for (let at = 0; at < list.length; at += length) {
+    yield yamlFlow(list.slice(at, at + length));
     await turn();
   }
-  return pieces.join('\n');
 }
 
 function style(node: Node, isTop: boolean): void {
@@ -70,8 +94,10 @@ function childrenOf(node: YAMLMap | YAMLSeq): Node[] {
 /** Levels of collections: an empty one needs no line of its own and counts as a scalar. */
 function flowLevels(node: YAMLMap | YAMLSeq): number {
   if (node.items.length === 0) return 0;
-  const inner = node.items.map((item) => levelsOf(isSeq(node) ? item : (item as { value: unknown }).value));
-  return 1 + Math.max(0, ...inner);
+  let most = 0;
+  for (const item of node.items)
+    most = Math.max(most, levelsOf(isSeq(node) ? item : (item as { value: unknown }).value));
+  return 1 + most;
 }
 
 const levelsOf = (node: unknown): number => (isMap(node) || isSeq(node) ? flowLevels(node) : 0);
