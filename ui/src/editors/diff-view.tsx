@@ -4,6 +4,7 @@ import { EditorState } from '@codemirror/state';
 import { EditorView } from '@codemirror/view';
 import { minimalSetup } from 'codemirror';
 import { useEffect, useRef } from 'react';
+import { t } from '../texts/index.ts';
 import { look } from './look.ts';
 
 /** What changed between two texts, in one column, unchanged stretches folded. */
@@ -20,6 +21,7 @@ export default function DiffView({ before, after, label }: { before: string; aft
           json(),
           look,
           EditorView.lineWrapping,
+          EditorState.phrases.of({ '$ unchanged lines': t('versions.unchanged') }),
           EditorState.readOnly.of(true),
           EditorView.editable.of(false),
           EditorView.contentAttributes.of({ 'aria-label': label, tabindex: '0' }),

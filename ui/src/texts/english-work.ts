@@ -209,6 +209,8 @@ export const englishWork = {
   'versions.compare': 'What changed',
   'versions.with': 'Compared with',
   'versions.only': 'This is the only version.',
+  'versions.same': 'The two do the same.',
+  'versions.unchanged': '$ lines that are the same',
   'http.method': 'Method',
   'http.url': 'Address',
   'http.query': 'Query parameters',

@@ -218,6 +218,8 @@ export const germanWork: Record<keyof typeof englishWork, string> = {
   'versions.compare': 'Was sich änderte',
   'versions.with': 'Verglichen mit',
   'versions.only': 'Das ist die einzige Version.',
+  'versions.same': 'Beide tun dasselbe.',
+  'versions.unchanged': '$ gleiche Zeilen',
   'http.method': 'Methode',
   'http.url': 'Adresse',
   'http.query': 'Query-Parameter',

@@ -64,7 +64,9 @@ export function Versions({ tool }: { tool: ToolView }) {
             options={others.map((each) => [each.id, each.version] as const)}
             onText={setOtherId}
           />
-          {other.createdAt < tool.createdAt ? (
+          {asBody(other) === asBody(tool) ? (
+            <p className="quiet">{t('versions.same')}</p>
+          ) : other.createdAt < tool.createdAt ? (
             <Diff before={asBody(other)} after={asBody(tool)} label={t('versions.compare')} />
           ) : (
             <Diff before={asBody(tool)} after={asBody(other)} label={t('versions.compare')} />
