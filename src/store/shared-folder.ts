@@ -51,8 +51,8 @@ export class SharedFolder {
     this.#unsettled = new UnsettledWrites(place, this.#lock);
     this.#db = new DatabaseSync(place.changesPath, { timeout: 0 });
     this.#db.exec('PRAGMA synchronous = NORMAL');
-    // The lock is held meanwhile: as seldom as elsewhere.
-    this.#db.exec('PRAGMA wal_autocheckpoint = 8000');
+    // The lock is held meanwhile: not often, but rows are small and of no use for long.
+    this.#db.exec('PRAGMA wal_autocheckpoint = 2000');
   }
 
   /**

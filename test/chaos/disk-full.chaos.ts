@@ -39,7 +39,7 @@ async function writeUntilFull(server: TestServer, round: number, lives: ToolLive
   const ballast = join(server.home, 'ballast');
   const { bavail, bsize } = await statfs(server.home);
   // The server writes at the same time: what does not fit any more fills the disk as well.
-  await writeFile(ballast, Buffer.alloc(Math.max(0, bavail * bsize - randomInt(50_000, 400_000)))).catch(() => {});
+  await writeFile(ballast, Buffer.alloc(Math.max(0, bavail * bsize - randomInt(150_000, 500_000)))).catch(() => {});
   const enough = tally.counted['refused']! + enoughRefusals;
   const isRefusal = (status: number, body: string): boolean => status === 429 && body.includes('"limit.storage"');
   await Promise.all(

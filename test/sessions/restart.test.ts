@@ -90,6 +90,7 @@ describe('after a restart of the server', () => {
     await room.sessions.stop();
     assert.deepEqual(room.driver.running(), [id]);
     room.driver.kill(id);
+    await until(() => room.driver.running().length === 0);
     room = await room.again();
     await until(() => room.driver.running().length === 1);
     assert.notEqual(room.driver.running()[0], id);
