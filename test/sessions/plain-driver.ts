@@ -8,8 +8,8 @@ import type { Probe, Sandbox, SandboxDriver, SandboxSpec } from '../../src/sandb
 const supervisor = join(import.meta.dirname, '../../src/supervisor.ts');
 
 export interface PlainDriver extends SandboxDriver {
-  /** Kills a sandbox as an out-of-memory killer would. */
-  kill(id: string): void;
+  /** Kills a sandbox as an out-of-memory killer would; resolves when it is gone. */
+  kill(id: string): Promise<void>;
   /** The next sandbox of a session; what the pool does meanwhile goes on. */
   failNextStart(error: Error): void;
   running(): string[];
@@ -56,7 +56,10 @@ export function plainDriver(): PlainDriver {
   const probe: Probe = { driver: 'bubblewrap', available: true, notes: [], level: 'basic', missing: ['everything'] };
   return {
     name: 'bubblewrap',
-    kill,
+    async kill(id) {
+      kill(id);
+      await boxes.get(id)?.over;
+    },
     failNextStart: (error) => void (failure = error),
     running: () => [...boxes].filter(([, box]) => !box.isOver).map(([id]) => id),
     holdStarts() {

@@ -89,8 +89,7 @@ describe('after a restart of the server', () => {
     assert.equal(room.driver.running().length, 2);
     await room.sessions.stop();
     assert.deepEqual(room.driver.running(), [id]);
-    room.driver.kill(id);
-    await until(() => room.driver.running().length === 0);
+    await room.driver.kill(id);
     room = await room.again();
     await until(() => room.driver.running().length === 1);
     assert.notEqual(room.driver.running()[0], id);
@@ -127,7 +126,7 @@ describe('after a restart of the server', () => {
     await room.until(id, userMessage);
     const box = await boxOf(id);
     await room.sessions.stop();
-    room.driver.kill(box);
+    await room.driver.kill(box);
     room = await room.again();
     const done = await room.until(id, completion(1));
     assert.equal(done.type === 'completion' && done.stop_reason, 'interrupted');
@@ -143,7 +142,7 @@ describe('after a restart of the server', () => {
     await room.until(id, status('idle'));
     const box = await boxOf(id);
     await room.sessions.stop();
-    room.driver.kill(box);
+    await room.driver.kill(box);
     room = await room.again();
     await until(
       async () =>

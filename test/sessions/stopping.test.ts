@@ -42,7 +42,7 @@ test('a slot whose sandbox dies before its agent is ready is given up at once', 
   await until(() => door.opened.size === 2);
   const box = (await room.ports.tables.get(id))!.box!.id;
   await until(() => room.driver.running().length === 2);
-  for (const each of room.driver.running()) if (each !== box) room.driver.kill(each);
+  for (const each of room.driver.running()) if (each !== box) await room.driver.kill(each);
   await until(() => door.opened.size === 1, 20_000);
   await room.close();
 });

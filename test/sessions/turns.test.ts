@@ -147,7 +147,7 @@ describe('a session', () => {
   test('whose sandbox is killed is failed with the reason', async () => {
     const { session_id } = await spawn('hang');
     await room.until(session_id, (event) => event.type === 'message');
-    room.driver.kill((await room.ports.tables.get(session_id))!.box!.id);
+    await room.driver.kill((await room.ports.tables.get(session_id))!.box!.id);
     await room.until(session_id, status('failed'));
     assert.equal((await room.sessions.get(owner, session_id)).error?.code, 'sandbox.failed');
   });
