@@ -8,6 +8,9 @@ import { textParam } from './query.ts';
 import { resource, type Authenticate } from './resource.ts';
 
 const defaultPingMs = 15_000;
+/** For what was written when the server stops: whoever reads has it by then. */
+const lastWordsMs = 3000;
+const stopping = new Error('the server stops');
 
 export interface EventStreamDeps {
   authenticate: Authenticate;
@@ -23,7 +26,7 @@ export interface EventStreamDeps {
 export function eventStreamRoutes(app: FastifyInstance, deps: EventStreamDeps): void {
   const open = new Set<AbortController>();
   app.addHook('preClose', async () => {
-    for (const stop of open) stop.abort();
+    for (const stop of open) stop.abort(stopping);
   });
   resource(app, deps.authenticate, '/sessions/:id/events', {
     GET: {
@@ -98,10 +101,17 @@ async function stream(
     clearInterval(expiry);
     unlisten();
     leave();
-    // Whoever left words unread would hold the connection for ever, and a revoked token still be told them.
-    if (raw.writableLength > 0) raw.destroy();
-    else raw.end();
+    finish(raw, stop.signal.reason === stopping);
   }
+}
+
+/** Whoever left words unread would hold the connection for ever, and a revoked token still be told them. */
+function finish(raw: FastifyReply['raw'], mayReadOn: boolean): void {
+  if (raw.writableLength === 0) return void raw.end();
+  if (!mayReadOn) return void raw.destroy();
+  const late = setTimeout(() => raw.destroy(), lastWordsMs);
+  raw.once('close', () => clearTimeout(late));
+  raw.end();
 }
 
 function framesOf(item: Followed, sessionId: string, pingMs: number): Buffer | string {
