@@ -1,8 +1,11 @@
 import { test } from 'node:test';
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { Client, type VersionNegotiationMode } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { root, startTestServer } from '../kit/running-server.ts';
@@ -58,6 +61,29 @@ for (const [era, mode] of eras)
     await bundle.close();
     await server.stop();
   });
+
+test('what was asked is answered although nothing more can be asked', async () => {
+  const server = await startTestServer();
+  const ask = (id: number, method: string, params: object) => JSON.stringify({ jsonrpc: '2.0', id, method, params });
+  const hello = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'pipe', version: '1' } };
+  const run = { name: 'run', arguments: { code: 'demo.foo(text="hello")' } };
+  const requests = [ask(1, 'initialize', hello), ask(2, 'tools/list', {}), ask(3, 'tools/call', run)];
+  const piped = spawn(process.execPath, [join(root, 'src', 'cli.ts'), 'mcp', '--home', server.home], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  piped.stdin.end(['no JSON at all', ...requests, ''].join('\n'));
+  const [said, [code]] = await Promise.all([text(piped.stdout), once(piped, 'exit')]);
+  const answers = said
+    .trim()
+    .split('\n')
+    .map((line): any => JSON.parse(line));
+  const by = (id: number): any => answers.find((each) => each.id === id);
+  assert.equal(by(1).result.protocolVersion, '2025-06-18');
+  assert.equal(by(2).result.tools[0].name, 'run');
+  assert.equal(by(3).result.content[0].text, 'indigo');
+  assert.equal(code, 0);
+  await server.stop();
+});
 
 test('without a running server it serves alone and leaves nothing behind', async () => {
   const home = await mkdtemp(join(tmpdir(), 'oub-'));

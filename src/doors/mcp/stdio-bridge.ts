@@ -1,4 +1,4 @@
-import type { Readable, Writable } from 'node:stream';
+import { PassThrough, type Readable, type Writable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { SdkHttpError, StreamableHTTPClientTransport, type JSONRPCMessage } from '@modelcontextprotocol/client';
 import { StdioServerTransport } from '@modelcontextprotocol/server/stdio';
@@ -16,18 +16,26 @@ export interface BridgeOptions {
 
 const tries = 4;
 const pauseMs = 400;
+/** How long what was asked may still take when nothing more can be asked. */
+const finishMs = 30_000;
 
 /** Speaks MCP on stdio for a server that speaks it over HTTP, in either era; resolves when the client is gone. */
 export async function bridgeStdio(options: BridgeOptions): Promise<void> {
-  const stdio = new StdioServerTransport(options.input, options.output);
+  const input = options.input ?? process.stdin;
+  // The transport stops answering when its input ends. Whoever asks no more may still read, so this one does not end.
+  const endless = new PassThrough();
+  const stdio = new StdioServerTransport(endless, options.output);
   const bridge = new Bridge(options, (message) => void stdio.send(message).catch(() => {}));
   const gone = new Promise<void>((resolve) => {
     stdio.onclose = resolve;
-    (options.input ?? process.stdin).once('end', resolve);
+    const finish = (): void => void setImmediate(() => void bridge.answered(finishMs).then(resolve));
+    // A file is at its end and stays open; a broken pipe closes without an end.
+    input.once('end', finish).once('close', finish);
   });
-  stdio.onmessage = (message) => void bridge.forward(message as Incoming);
+  stdio.onmessage = (message) => bridge.forward(message as Incoming);
   stdio.onerror = (error) => options.onProblem?.(error.message);
   await stdio.start();
+  input.pipe(endless, { end: false });
   await gone;
   await bridge.close();
   await stdio.close();
@@ -37,6 +45,8 @@ class Bridge {
   readonly #options: BridgeOptions;
   readonly #say: (message: JSONRPCMessage) => void;
   readonly #open = new Map<string | number, AbortController>();
+  readonly #forwarding = new Set<Promise<void>>();
+  #onAnswer: (() => void) | undefined;
   #http: Promise<StreamableHTTPClientTransport> | undefined;
   /** Sent again when the server has forgotten us, so that the client need not know. */
   #handshake: Incoming | undefined;
@@ -48,7 +58,24 @@ class Bridge {
     this.#say = say;
   }
 
-  async forward(message: Incoming): Promise<void> {
+  forward(message: Incoming): void {
+    const forwarding = this.#forward(message).finally(() => this.#forwarding.delete(forwarding));
+    this.#forwarding.add(forwarding);
+  }
+
+  /** Resolves when nothing waits for an answer any more, at most after `ms`. */
+  async answered(ms: number): Promise<void> {
+    const late = sleep(ms, 'late' as const, { ref: false });
+    while (this.#forwarding.size > 0 || this.#open.size > 0) {
+      const next =
+        this.#forwarding.size > 0
+          ? Promise.all(this.#forwarding)
+          : new Promise<void>((resolve) => (this.#onAnswer = resolve));
+      if ((await Promise.race([next, late])) === 'late') return;
+    }
+  }
+
+  async #forward(message: Incoming): Promise<void> {
     if (message.method === 'initialize') this.#handshake = message;
     if (message.method === 'notifications/cancelled' && this.#cancel(message)) return;
     for (let attempt = 1; ; attempt++) {
@@ -56,7 +83,10 @@ class Bridge {
         return await this.#send(message);
       } catch (error) {
         const answer = answerIn(error, message);
-        if (answer) return this.#say(answer);
+        if (answer) {
+          this.#closed(message.id!);
+          return this.#say(answer);
+        }
         const again = attempt < tries && (await this.#recover(error, attempt));
         if (!again) return this.#fail(message, error as Error);
       }
@@ -78,7 +108,7 @@ class Bridge {
     await http.send(message as JSONRPCMessage, {
       requestSignal: control.signal,
       onRequestStreamEnd: () => {
-        if (!control.signal.aborted && this.#open.delete(id))
+        if (!control.signal.aborted && this.#closed(id))
           this.#fail(message, new Error('the server ended the answer early'));
       },
     });
@@ -105,7 +135,7 @@ class Bridge {
   #receive(message: Incoming, http: StreamableHTTPClientTransport): void {
     const { id, method, result } = message;
     if (method === undefined && id !== undefined) {
-      this.#open.delete(id);
+      this.#closed(id);
       const version = isObject(result) ? result['protocolVersion'] : undefined;
       if (typeof version === 'string' && (id === this.#handshake?.id || id === this.#swallow?.id)) {
         this.#version = version;
@@ -119,9 +149,16 @@ class Bridge {
   /** In the 2026 era a request is cancelled by closing its stream; before, the notification itself goes on. */
   #cancel(message: Incoming): boolean {
     const id = message.params?.['requestId'] as string | number;
-    if (this.#version !== undefined) return false;
-    this.#open.get(id)?.abort();
-    return this.#open.delete(id);
+    if (this.#version === undefined) this.#open.get(id)?.abort();
+    return this.#closed(id) && this.#version === undefined;
+  }
+
+  /** True when the request was still open. */
+  #closed(id: string | number): boolean {
+    const wasOpen = this.#open.delete(id);
+    // Not before the answer is said.
+    if (wasOpen) queueMicrotask(() => this.#onAnswer?.());
+    return wasOpen;
   }
 
   /** True when another try makes sense. */
@@ -150,7 +187,7 @@ class Bridge {
   #fail(message: Incoming, error: Error): void {
     this.#options.onProblem?.(error.message);
     if (message.id === undefined || message.method === undefined) return;
-    this.#open.delete(message.id);
+    this.#closed(message.id);
     const text =
       refusalIn(error) ?? `Oubliette cannot be reached: ${error.message.slice(0, 300)}. Start it with: oubliette serve`;
     this.#say({ jsonrpc: '2.0', id: message.id, error: { code: -32000, message: text } });
