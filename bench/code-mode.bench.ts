@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startTestServer, type TestServer } from '../test/kit/running-server.ts';
+import { builtServer } from './built-server.ts';
 import { load } from './load.ts';
 import { endGroup, freePort, openSession, startOn } from './mcp-peer.ts';
 import { interleave, type Row } from './measure.ts';
@@ -27,7 +28,7 @@ const theirs = {
 };
 
 export async function bench(): Promise<Row[]> {
-  const server = await startTestServer({ args: ['--log', 'warn'] });
+  const server = await startTestServer({ args: ['--log', 'warn'], program: builtServer() });
   const executor = await startExecutor();
   try {
     const echo = (inFlight: number, requests: number) => () =>

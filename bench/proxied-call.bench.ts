@@ -4,6 +4,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startTestServer } from '../test/kit/running-server.ts';
+import { builtServer } from './built-server.ts';
 import { load } from './load.ts';
 import { endGroup, freePort, openSession, startOn, type Endpoint } from './mcp-peer.ts';
 import { interleave, type Row } from './measure.ts';
@@ -27,7 +28,7 @@ export async function bench(): Promise<Row[]> {
   const home = await mkdtemp(join(tmpdir(), 'oub-'));
   await writeFile(join(home, 'config.yaml'), `servers: { lean: { command: ${process.execPath}, args: [${lean}] } }\n`);
   // As quiet as the others are told to be.
-  const server = await startTestServer({ home, args: ['--log', 'warn'] });
+  const server = await startTestServer({ home, args: ['--log', 'warn'], program: builtServer() });
   try {
     const [directPort, proxyPort, gatewayPort] = await Promise.all([freePort(), freePort(), freePort()]);
     children.push(await startOn(directPort, process.execPath, [lean, String(directPort)]));
