@@ -170,9 +170,13 @@ export async function endSandboxes(server: Pick<TestServer, 'fetch'>): Promise<v
   const call = async (name: string, args: object): Promise<any> =>
     ((await (await server.fetch(`/call/${name}`, { method: 'POST', json: { args } })).json()) as { value?: unknown })
       .value;
-  const { sessions } = await call('session_list', {});
-  for (const { id, status } of sessions)
-    if (!['ended', 'failed', 'timed_out'].includes(status)) await call('session_end', { session_id: id });
+  let page_token: string | undefined;
+  do {
+    const page = await call('session_list', page_token === undefined ? {} : { page_token });
+    for (const { id, status } of page.sessions)
+      if (!['ended', 'failed', 'timed_out'].includes(status)) await call('session_end', { session_id: id });
+    page_token = page.next_page_token;
+  } while (page_token !== undefined);
   const { projects } = await call('project_list', {});
   for (const { id } of projects) await call('container_stop', { project_id: id });
 }
