@@ -50,6 +50,7 @@ export function nodeEnvironment() {
 /** Flags that every one of our programs runs with. */
 export const nodeFlags = [
   '--disable-warning=ExperimentalWarning',
-  // Where short-lived objects lie grows to thrice this under load, in every thread, and never shrinks: half makes calls a tenth slower, twice as much makes no call faster.
+  // Where short-lived objects lie grows to thrice this under load, in every thread, and never shrinks: with half of it
+  // calls are slower, with twice as much a large catalog has no room left in what a server may take.
   '--max-semi-space-size=16',
 ];

@@ -38,6 +38,10 @@ export function utilityBoxes(ports: SessionPorts, starts: StartQueue): UtilityBo
   async function make(entry: Entry, project: Project, workspaceId: string): Promise<LiveBox> {
     const isUp = await starts.enter(project.id, closing.signal);
     if (!isUp) throw fail('server.stopping');
+    return makeNow(entry, project, workspaceId).finally(isUp);
+  }
+
+  async function makeNow(entry: Entry, project: Project, workspaceId: string): Promise<LiveBox> {
     const place = await makePlace(ports.runFolder);
     entry.place = place.name;
     try {
@@ -52,8 +56,6 @@ export function utilityBoxes(ports: SessionPorts, starts: StartQueue): UtilityBo
     } catch (error) {
       await removePlace(ports.runFolder, place.name);
       throw error;
-    } finally {
-      isUp();
     }
   }
 
