@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, test } from 'node:test';
 import type { Failure, SessionEvent } from '../schema/index.ts';
 import { Database, openAsks, openEvents } from '../store/index.ts';
@@ -154,6 +155,36 @@ describe('asks', () => {
     room.presence.enter(session, 'prn_observer')();
     assert.equal((await room.asks.open(session))[0]!.id, id);
     stay();
+    assert.equal((await room.asks.wait(session, id)).outcome, 'disconnected');
+  });
+
+  test('wait for the deadline when the owner only polls, whoever else watches the session', async () => {
+    room.presence.enter(session, 'prn_observer')();
+    const { id } = await ask({ timeoutMs: 60 });
+    assert.equal((await room.asks.wait(session, id)).outcome, 'timeout');
+  });
+
+  test('give an owner the grace period also when somebody else is back before', async () => {
+    room.presence.enter(session, owner.principal);
+    await room.log.append(session, 1, { type: 'thought', text: 'the write of the mark is behind this one' });
+    await room.close();
+    room = await openRoom(60_000);
+    await room.asks.adopt(session);
+    room.presence.enter(session, 'prn_observer');
+    const { id } = await ask({ timeoutMs: 60 });
+    assert.equal((await room.asks.wait(session, id)).outcome, 'timeout');
+  });
+
+  test('of an earlier version know after the upgrade that their owner was there', async () => {
+    await ask();
+    await room.close();
+    const db = new DatabaseSync(join(folder, 'state.db'));
+    db.exec(`DROP TABLE callers_seen; CREATE TABLE callers_seen (session_id TEXT PRIMARY KEY) STRICT;
+      INSERT INTO callers_seen VALUES ('${session}'); UPDATE schema_steps SET step = 3 WHERE component = 'asks'`);
+    db.close();
+    room = await openRoom();
+    await room.asks.adopt(session);
+    const { id } = await ask();
     assert.equal((await room.asks.wait(session, id)).outcome, 'disconnected');
   });
 

@@ -61,19 +61,14 @@ export function asks({ log, tables, presence, reconnectGraceMs }: AsksOptions): 
   /** What is open as far as this process knows; rows change only once, when they are closed. */
   const known = new Map<string, AskRow>();
   const waiters = new Map<string, { sessionId: string; resolves: ((outcome: AskOutcome) => void)[] }>();
-  /** Sessions whose owner had a stream since the last declaration. */
-  const seen = new Set<string>();
-  /** Until when an owner who was there before our restart counts as present. */
-  const graceUntil = new Map<string, number>();
+  /** By session: who had a stream since the last declaration, and until when those of before our restart count as present. */
+  const seen = new Map<string, Map<string, number>>();
   /** Open questions of an earlier version, which did not make their id from their key. */
   const olderIds = new Map<string, string>();
   const timers = askTimers();
 
   const unlisten = [
-    presence.onCome((sessionId) => {
-      graceUntil.delete(sessionId);
-      quietly(onCome(sessionId));
-    }),
+    presence.onCome((sessionId, principal) => quietly(onCome(sessionId, principal))),
     presence.onGone((sessionId, principal) => quietly(disconnect(sessionId, principal))),
     log.onForeignCommit(() => quietly(lookForAnswers())),
   ];
@@ -133,16 +128,14 @@ export function asks({ log, tables, presence, reconnectGraceMs }: AsksOptions): 
     },
     async declared(sessionId, owner) {
       const isThere = presence.isPresent(sessionId, owner);
-      if (isThere) seen.add(sessionId);
-      else seen.delete(sessionId);
-      graceUntil.delete(sessionId);
-      await log.write(() => tables.markSeen(sessionId, isThere));
+      if (isThere) noteSeen(sessionId, owner, 0);
+      else seen.get(sessionId)?.delete(owner);
+      await log.write(() => tables.markSeen(sessionId, owner, isThere));
     },
     async adopt(sessionId) {
-      if (await tables.wasSeen(sessionId)) {
-        seen.add(sessionId);
-        graceUntil.set(sessionId, Date.now() + reconnectGraceMs());
-      }
+      const until = Date.now() + reconnectGraceMs();
+      for (const principal of await tables.seenIn(sessionId))
+        noteSeen(sessionId, principal, presence.isPresent(sessionId, principal) ? 0 : until);
       for (const row of await tables.open(sessionId)) {
         known.set(row.id, row);
         if (row.ask_key !== null && row.id !== idOfKey(sessionId, row.ask_key))
@@ -162,7 +155,6 @@ export function asks({ log, tables, presence, reconnectGraceMs }: AsksOptions): 
       tables.remove(sessionId);
       for (const row of known.values()) if (row.session_id === sessionId) known.delete(row.id);
       seen.delete(sessionId);
-      graceUntil.delete(sessionId);
     },
     close() {
       for (const stop of unlisten) stop();
@@ -222,8 +214,8 @@ export function asks({ log, tables, presence, reconnectGraceMs }: AsksOptions): 
 
   /** No stream of the owner now: an error at once if one was seen before, the deadline alone if none ever was. */
   async function checkPresence(ask: Ask): Promise<void> {
-    if (presence.isPresent(ask.sessionId, ask.owner) || !seen.has(ask.sessionId)) return;
-    const grace = graceUntil.get(ask.sessionId) ?? 0;
+    const grace = seen.get(ask.sessionId)?.get(ask.owner);
+    if (grace === undefined || presence.isPresent(ask.sessionId, ask.owner)) return;
     if (grace <= Date.now()) return void (await finish(ask.sessionId, ask.id, { outcome: 'disconnected' }));
     timers.set(ask.id, 'grace', grace, () => {
       if (!presence.isPresent(ask.sessionId, ask.owner))
@@ -231,10 +223,16 @@ export function asks({ log, tables, presence, reconnectGraceMs }: AsksOptions): 
     });
   }
 
-  async function onCome(sessionId: string): Promise<void> {
-    if (seen.has(sessionId)) return;
-    seen.add(sessionId);
-    await log.write(() => tables.markSeen(sessionId, true));
+  async function onCome(sessionId: string, principal: string): Promise<void> {
+    const isKnown = seen.get(sessionId)?.has(principal) ?? false;
+    noteSeen(sessionId, principal, 0);
+    if (!isKnown) await log.write(() => tables.markSeen(sessionId, principal, true));
+  }
+
+  function noteSeen(sessionId: string, principal: string, graceUntil: number): void {
+    const those = seen.get(sessionId);
+    if (those) those.set(principal, graceUntil);
+    else seen.set(sessionId, new Map([[principal, graceUntil]]));
   }
 
   async function disconnect(sessionId: string, principal: string): Promise<void> {

@@ -46,22 +46,27 @@ const steps = [
      event_index, state, answer, timeout_ms FROM asks;
    DROP TABLE asks;
    ALTER TABLE asks_kept RENAME TO asks;`,
+  // Who of them was there counts: a session may be watched by others than its owner.
+  `CREATE TABLE callers_known (session_id TEXT NOT NULL, principal TEXT NOT NULL, PRIMARY KEY (session_id, principal)) STRICT, WITHOUT ROWID;
+   INSERT OR IGNORE INTO callers_known SELECT asks.session_id, asks.owner FROM asks JOIN callers_seen USING (session_id);
+   DROP TABLE callers_seen;
+   ALTER TABLE callers_known RENAME TO callers_seen;`,
 ];
 
-/** Rows of asks, and which sessions had a caller's stream since their last declaration. */
+/** Rows of asks, and who had a stream of a session since the last declaration. */
 export interface AskTables {
   get(sessionId: string, id: string): Promise<AskRow | undefined>;
   open(sessionId: string): Promise<AskRow[]>;
   /** Permission requests that have a key, in the order they were made. */
   permissions(sessionId: string): Promise<{ id: string; key: string }[]>;
-  wasSeen(sessionId: string): Promise<boolean>;
+  seenIn(sessionId: string): Promise<string[]>;
   /** The rest only inside a Writer. */
   openNow(sessionId: string): AskRow[];
   insert(row: AskRow): void;
   getNow(sessionId: string, id: string): AskRow | undefined;
   /** True when it was open and is closed now; false when someone was faster. */
   close(sessionId: string, id: string, state: string, answer: string | null): boolean;
-  markSeen(sessionId: string, isSeen: boolean): void;
+  markSeen(sessionId: string, principal: string, isSeen: boolean): void;
   remove(sessionId: string): void;
 }
 
@@ -85,8 +90,10 @@ export async function openAsks(db: Database): Promise<AskTables> {
         sessionId,
       );
     },
-    async wasSeen(sessionId) {
-      return db.get('SELECT 1 FROM callers_seen WHERE session_id = ?', sessionId) !== undefined;
+    async seenIn(sessionId) {
+      return db
+        .all<{ principal: string }>('SELECT principal FROM callers_seen WHERE session_id = ?', sessionId)
+        .map(({ principal }) => principal);
     },
     openNow,
     insert(row) {
@@ -119,9 +126,9 @@ export async function openAsks(db: Database): Promise<AskTables> {
         ) === 1
       );
     },
-    markSeen(sessionId, isSeen) {
-      if (isSeen) db.run('INSERT OR IGNORE INTO callers_seen VALUES (?)', sessionId);
-      else db.run('DELETE FROM callers_seen WHERE session_id = ?', sessionId);
+    markSeen(sessionId, principal, isSeen) {
+      if (isSeen) db.run('INSERT OR IGNORE INTO callers_seen VALUES (?, ?)', sessionId, principal);
+      else db.run('DELETE FROM callers_seen WHERE session_id = ? AND principal = ?', sessionId, principal);
     },
     remove(sessionId) {
       db.run('DELETE FROM asks WHERE session_id = ?', sessionId);
