@@ -112,6 +112,26 @@ describe('projects', () => {
     }
   });
 
+  test('with a weaker sandbox than all others need an admin', async () => {
+    const weaker = { ...plain, sandbox: { level: 'basic' } } as const;
+    await room.delete(writer, (await room.create(writer, 'p', weaker)).id);
+    await writeFile(join(folder, 'config.yaml'), 'sandbox: { level: strict }\n');
+    await config.reload();
+    await assert.rejects(room.create(writer, 'p', weaker), code('scope.denied'));
+    await room.delete(writer, (await room.create(writer, 'p', { ...plain, sandbox: { level: 'strict' } })).id);
+    await room.create(admin, 'p', weaker);
+  });
+
+  test("set no variable that is the server's own, and grant no bundle that the token does not reach", async () => {
+    await assert.rejects(
+      room.create(admin, 'p', { ...plain, env: { OUBLIETTE_API_KEY: 'x' } }),
+      /env cannot set OUBLIETTE_API_KEY/,
+    );
+    const narrowed: Actor = { ...writer, bundles: ['demo'] };
+    await assert.rejects(room.create(narrowed, 'p', { ...plain, bundles: ['demo', 'fs'] }), code('scope.denied'));
+    assert.deepEqual((await room.create(narrowed, 'p', { ...plain, bundles: ['demo'] })).bundles, ['demo']);
+  });
+
   test('are unknown outside the reach of a token, and known to whoever made them', async () => {
     const project = await room.create(admin, 'hidden', plain);
     const narrowed: Actor = { ...writer, projects: ['proj_other'] };
@@ -127,19 +147,44 @@ describe('projects', () => {
       ...plain,
       limits: { depth: 1, agents: 5, cost_usd: 1 },
       bundles: ['ot', 'fs'],
+      secrets: ['KEY'],
+      sandbox: { egress: ['example.org'], image: 'mine', level: 'strict' },
     });
     const session: Actor = {
-      ...writer,
+      ...admin,
       principal: 'session:ses_1',
       sessionId: 'ses_1',
       projectId: own.id,
       projects: [own.id],
     };
-    await assert.rejects(room.create(session, 'a', { ...plain, limits: { cost_usd: 2 } }), code('scope.denied'));
-    await assert.rejects(room.create(session, 'a', { ...plain, bundles: ['text'] }), code('scope.denied'));
+    const wider: [string, Partial<ProjectWish>][] = [
+      ['depth', { limits: { depth: 2 } }],
+      ['agents', { limits: { agents: 6 } }],
+      ['cost_usd', { limits: { cost_usd: 2 } }],
+      ['bundles', { bundles: ['ot', 'text'] }],
+      ['secrets', { secrets: ['KEY', 'OTHER'] }],
+      ['egress', { sandbox: { egress: ['example.org', 'example.com'] } }],
+      ['images', { sandbox: { image: 'another' } }],
+      ['freedom', { sandbox: { level: 'basic' } }],
+    ];
+    for (const [what, wish] of wider)
+      await assert.rejects(
+        room.create(session, 'a', { ...plain, ...wish }),
+        (error: Failure) => error.code === 'scope.denied' && error.message.includes(`more ${what} than its own`),
+        what,
+      );
     const made = await room.create(session, 'a', plain);
     assert.deepEqual(made.limits, own.limits);
     assert.deepEqual(made.bundles, own.bundles);
+    assert.equal(made.wish.sandbox.level, 'strict');
+    const same = await room.create(session, 'b', {
+      ...plain,
+      limits: { depth: 1 },
+      bundles: ['fs'],
+      secrets: ['KEY'],
+      sandbox: { egress: ['example.org'], image: 'mine' },
+    });
+    assert.deepEqual([same.limits, same.bundles], [own.limits, ['fs']]);
   });
 
   test('refuse a bundle or agent that does not exist', async () => {

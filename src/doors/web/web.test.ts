@@ -99,6 +99,12 @@ describe('signing in to the web app', () => {
 
   test('makes links only for admins', async () => {
     assert.equal((await post('/auth/link', {})).status, 401);
+    const auth = { authorization: `Bearer ${admin}` };
+    for (const scope of ['read', 'write']) {
+      const made = (await (await post('/call/token_create', { args: { name: scope, scope } }, auth)).json()) as any;
+      const refused = await post('/auth/link', {}, { authorization: `Bearer ${made.value.token}` });
+      assert.equal(refused.status, 403, scope);
+    }
   });
 });
 
