@@ -148,6 +148,49 @@ describe('errors', () => {
       'servers:\n  a: { command: x, url: "http://y" }\n',
       /config\.yaml:2: servers\.a has both command and url/,
     ],
+    [
+      'a server whose name is no name',
+      'servers:\n  "a b": { command: x }\n',
+      /config\.yaml:2: servers\.a b is no usable name/,
+    ],
+    [
+      'a server that says two things of its kind',
+      'servers:\n  a: { url: "http://y", type: http, transport: sse }\n',
+      /config\.yaml:2: servers\.a has a type and a transport that disagree/,
+    ],
+    [
+      'a url where a program is meant',
+      'servers:\n  a: { url: "http://y", type: stdio }\n',
+      /config\.yaml:2: servers\.a is of type stdio but has a url/,
+    ],
+    [
+      'a program where a url is meant',
+      'servers:\n  a: { command: x, type: http }\n  b: { command: x, transport: sse }\n',
+      /config\.yaml:2: servers\.a is of type http but has a command\..*\n.*config\.yaml:3: servers\.b is of type sse but/,
+    ],
+    [
+      'a url of another kind',
+      'servers:\n  a: { url: "ftp://y" }\n',
+      /config\.yaml:2: servers\.a has a url that does not start with http/,
+    ],
+    [
+      'a default agent that is a map',
+      'agents:\n  default: { driver: acp, command: x }\n',
+      /config\.yaml:2: agents\.default must be the name of an agent/,
+    ],
+    [
+      'an agent that is a word',
+      'agents:\n  c: acp\n',
+      /config\.yaml:2: agents\.c must be a map with driver and command/,
+    ],
+    ['a list where text is asked for', 'fs: { root: [a] }\n', /"fs\.root" must be text.*; found a list\./],
+    ['a map where text is asked for', 'fs: { root: { a: b } }\n', /"fs\.root" must be text.*; found a map\./],
+    [
+      'a long text, unrepeated,',
+      `output: { previewLines: ${'s'.repeat(41)} }\n`,
+      /"output\.previewLines".*; found a long text\./,
+    ],
+    ['a documentation address that is none', 'docs: { baseUrl: "http://" }\n', /docs\.baseUrl must be a whole address/],
     ['an agent without command', 'agents:\n  c: { driver: acp }\n', /config\.yaml:2: agents\.c needs a command/],
     [
       'an agent with an unknown key',
