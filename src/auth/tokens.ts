@@ -89,7 +89,17 @@ export function tokens(store: TokenStore): Tokens {
       return { secret, row };
     },
 
-    list: async (asker, after, limit) => (await store.list(after, limit)).filter((row) => isWithin(asker, row)),
+    async list(asker, after, limit) {
+      const found: TokenRow[] = [];
+      // A page of the store may hold few that the asker reaches, or none.
+      for (let from = after; found.length < limit;) {
+        const rows = await store.list(from, limit);
+        found.push(...rows.filter((row) => isWithin(asker, row)));
+        if (rows.length < limit) break;
+        from = rows.at(-1)!.id;
+      }
+      return found.slice(0, limit);
+    },
     get: (id) => store.get(id),
 
     async revoke(asker, id) {

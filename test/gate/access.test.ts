@@ -272,6 +272,32 @@ describe('who may do what', () => {
     assert.deepEqual(made.value.projects, ['proj_x']);
   });
 
+  it('a narrowed token sees and touches the tokens in its reach alone, however many others lie between', async () => {
+    const as = tokens.projectAdmin!;
+    const own = [(await server.call('token_create', { name: 'own', scope: 'read' }, as)).value];
+    const others = [];
+    for (const projects of [[], ['proj_y'], ['proj_x', 'proj_y']])
+      others.push((await server.call('token_create', { name: 'other', scope: 'read', projects })).value);
+    own.push((await server.call('token_create', { name: 'own', scope: 'read' }, as)).value);
+    const walked: any[] = [];
+    for (let page_token: string | undefined; ;) {
+      const page = (await server.call('token_list', { page_size: 1, ...(page_token && { page_token }) }, as)).value;
+      walked.push(...page.tokens);
+      if (!(page_token = page.next_page_token)) break;
+    }
+    assert.ok(walked.every(({ projects }) => projects.join() === 'proj_x'));
+    assert.deepEqual(
+      walked.filter(({ name }) => name === 'own').map(({ id }) => id),
+      own.map(({ id }) => id),
+    );
+    for (const { id: token_id, token } of others) {
+      for (const tool of ['token_revoke', 'token_rotate'])
+        assert.equal((await server.ask('POST', `/call/${tool}`, { args: { token_id } }, as)).status, 404, tool);
+      assert.equal((await server.ask('GET', '/tools/bundles', undefined, token)).status, 200);
+    }
+    assert.equal((await server.call('token_revoke', { token_id: own[0].id }, as)).value.revoked, true);
+  });
+
   it('refuses foreign hosts and origins', async () => {
     const ask = async (headers: Record<string, string>) => {
       const { request } = await import('node:http');
