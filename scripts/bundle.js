@@ -80,7 +80,8 @@ export async function bundleServer(folder) {
   });
   const alone = ['client', 'supervisor', 'embedded-agent', 'code/child'].map((name) => bundleAlone(name, folder));
   await Promise.all([parts, ...alone]);
-  for (const file of ['node.js', 'run-child.js']) copyFileSync(join(root, 'scripts', file), join(folder, file));
+  for (const file of ['node.js', 'npm-parents.js', 'run-child.js'])
+    copyFileSync(join(root, 'scripts', file), join(folder, file));
 }
 
 /** Programs that others start by `entryPoint('...')`. */

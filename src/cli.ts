@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { runCli, type Programs } from './doors/cli/index.ts';
+import { endWithLauncher, runCli, type Programs } from './doors/cli/index.ts';
 import { packageRoot } from './entry.ts';
 
 const { version } = JSON.parse(readFileSync(join(packageRoot, 'package.json'), 'utf8')) as { version: string };
@@ -43,6 +43,7 @@ const programs: Programs = {
   },
 };
 
+endWithLauncher();
 // `oubliette tools | head` closes our output early; that is no failure.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1));
 

@@ -78,6 +78,8 @@ async function build(options: ServerOptions, closers: Closers): Promise<RunningS
     log.error({ span: 'server.background', status: 'error', err: reason }, 'something failed that nobody waited for');
   process.on('unhandledRejection', unheard);
   closers.push(() => void process.off('unhandledRejection', unheard));
+  // First of all: the next server may want the port.
+  closers.push(() => void app.server.close());
   const code = await browsers.code(await auth.authenticate(adminToken, 'web'));
   return { url, mcpUrl, signInUrl: signInUrl(url, code), close: () => closeAll(closers) };
 }

@@ -1,10 +1,14 @@
 import { Option } from 'commander';
+import { once } from 'node:events';
 import { join } from 'node:path';
+import { isatty } from 'node:tty';
 import type { Cli } from '../cli.ts';
 import { define, type RunningServer, type Setting } from '../define.ts';
 import { BadUsage, CommandFailure } from '../failure.ts';
 
 const lingerMs = 1000;
+/** Running calls take ten seconds of it at most. */
+const longestStopMs = 30_000;
 
 export function addServe(setting: Setting): void {
   const { env, programs } = setting;
@@ -29,15 +33,17 @@ export function addServe(setting: Setting): void {
       const host = from(options.host, 'OUBLIETTE_HOST') ?? '127.0.0.1';
       const logLevel = levelOf(from(options.log, 'OUBLIETTE_LOG') ?? 'info');
       const { home } = cli;
+      const stopping = stopSignal();
       const server = await programs
         .serve({ home, port, host, logLevel, packs: options.packs })
         .catch(async (error: NodeJS.ErrnoException) => {
           const { asFailure, isDiskFull } = await import('../../../schema/index.ts');
           throw cannotListen(error, host, port) ?? (isDiskFull(error) ? asFailure(error) : error);
         });
-      const signalled = stopSignal();
-      greet(cli, server, programs.version);
-      await signalled;
+      if (!stopping.aborted) {
+        greet(cli, server, programs.version);
+        await once(stopping, 'abort');
+      }
       if (!cli.isJson) cli.note('Stopping ...');
       await server.close();
       // What took longer than a stop may wait, such as the first image of an engine, must not keep the process.
@@ -75,11 +81,20 @@ function greet(cli: Cli, server: RunningServer, version: string): void {
     );
 }
 
-// A terminal, npm and our launcher may all pass the same signal on: only the first one counts.
-function stopSignal(): Promise<void> {
-  return new Promise((resolve) => {
-    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => resolve());
-  });
+/** From now on we are asked to stop, not ended; whatever does not come to its end then ends with us. */
+function stopSignal(): AbortSignal {
+  const stopping = new AbortController();
+  // A terminal, npm and our launcher may all pass the same signal on: only the first one counts.
+  const stop = (): void => {
+    if (stopping.signal.aborted) return;
+    stopping.abort();
+    setTimeout(() => process.exit(1), longestStopMs).unref();
+  };
+  process.on('SIGINT', stop).on('SIGTERM', stop);
+  // Without a terminal none can hang up but the one that `nohup` was to protect us from; Node has undone that.
+  const canHangUp = [0, 1, 2].some((fd) => isatty(fd));
+  process.on('SIGHUP', () => canHangUp && stop());
+  return stopping.signal;
 }
 
 /** What to do when the address cannot be had; undefined for any other failure. */
