@@ -1,6 +1,8 @@
 import { fail, Stragglers, type CallOptions } from '../schema/index.ts';
 
 const quickMs = 5;
+/** A timer that is told to wait any longer does not wait at all. */
+const longestMs = 2 ** 31 - 1;
 const stragglers = new Stragglers<Deadline>(quickMs, (each) => each.arm());
 
 /**
@@ -52,7 +54,11 @@ export class Deadline {
     });
   }
 
-  /** The call was answered. */
+  /** The call was answered: nobody is there any more whom its tool could tell anything. */
+  get isOver(): boolean {
+    return this.#isOver;
+  }
+
   end(): void {
     this.#isOver = true;
     if (!this.#timer) return stragglers.drop(this);
@@ -64,7 +70,8 @@ export class Deadline {
     if (this.#isOver || this.#reason) return;
     this.#heard = typeof this.#outer === 'function' ? this.#outer() : this.#outer;
     if (this.#heard?.aborted) return this.#cancel();
-    this.#timer = setTimeout(() => this.#expire(), Math.max(1, this.#endsAt - performance.now()));
+    const leftMs = Math.max(1, this.#endsAt - performance.now());
+    this.#timer = setTimeout(() => this.#expire(), Math.min(leftMs, longestMs));
     // The server's own sockets keep it alive; a call that is waited for must not keep it from stopping.
     this.#timer.unref();
     this.#heard?.addEventListener('abort', this, { once: true });

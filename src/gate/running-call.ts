@@ -86,17 +86,21 @@ export class RunningCall implements Call {
   }
 
   progress(progress: Progress): void {
-    this.#options.onProgress?.(this.#power.redact.value(progress));
+    if (!this.#deadline.isOver) this.#options.onProgress?.(this.#power.redact.value(progress));
   }
 
   log(level: 'debug' | 'info' | 'warn' | 'error', message: string, fields: Record<string, unknown> = {}): void {
     const { log, redact } = this.#power;
     log[level]({ span: 'tool.log', ...fields, tool: this.tool.name, requestId: this.requestId }, message);
-    this.#options.onLog?.({ level, logger: this.tool.name, data: redact.text(message) });
+    this.#tell({ level, logger: this.tool.name, data: redact.text(message) });
   }
 
   relayLog(entry: { level: string; logger?: string; data: unknown }): void {
-    this.#options.onLog?.(this.#power.redact.value(entry));
+    this.#tell(this.#power.redact.value(entry));
+  }
+
+  #tell(entry: { level: string; logger?: string; data: unknown }): void {
+    if (!this.#deadline.isOver) this.#options.onLog?.(entry);
   }
 
   async askClient(method: string, params: unknown): Promise<unknown> {
