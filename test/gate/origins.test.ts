@@ -82,6 +82,21 @@ test('a page of a listed origin may read answers, without cookies', async () => 
   assert.match(String(headers['vary']), /Origin/);
 });
 
+test('a page of a listed origin may read streamed answers', async () => {
+  const { headers } = await fetch(`http://127.0.0.1:${port}/call/demo_foo`, {
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${server.token}`,
+      'content-type': 'application/json',
+      accept: 'text/event-stream',
+      origin: listed,
+    },
+    body: JSON.stringify({ args: { text: 'x' } }),
+  });
+  assert.match(headers.get('content-type') ?? '', /event-stream/);
+  assert.equal(headers.get('access-control-allow-origin'), listed);
+});
+
 test('a page of a listed origin may ask beforehand what it may send', async () => {
   const asked = {
     origin: listed,

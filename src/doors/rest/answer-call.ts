@@ -44,7 +44,11 @@ async function streamCall(
   const send = (event: string, data: unknown): void => {
     if (!reply.raw.headersSent) {
       reply.hijack();
-      reply.raw.writeHead(200, { 'Content-Type': 'text/event-stream', 'Cache-Control': 'no-store' });
+      reply.raw.writeHead(200, {
+        ...(reply.getHeaders() as Record<string, string>),
+        'Content-Type': 'text/event-stream',
+        'Cache-Control': 'no-store',
+      });
     }
     reply.raw.write(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`);
   };
