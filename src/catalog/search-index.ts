@@ -107,8 +107,9 @@ class ThreadedIndex implements SearchIndex {
   #start(): void {
     const worker = new Worker(entryPoint('catalog/search-worker'), {
       workerData: { path: this.#options.path } satisfies SearchWorkerData,
-      // The index lies outside the heap; this bounds what a mistake could take.
-      resourceLimits: { maxOldGenerationSizeMb: 512, maxYoungGenerationSizeMb: 8 },
+      // The index lies outside the heap; this bounds what a mistake could take. What is young is little, and room for more
+      // of it would be kept for ever after the index was read.
+      resourceLimits: { maxOldGenerationSizeMb: 512, maxYoungGenerationSizeMb: 3 },
     });
     worker.unref();
     this.#worker = worker;
