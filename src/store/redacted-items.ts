@@ -49,10 +49,10 @@ export function redactedItems(
   function join(path: string, piece: Piece, rules: Compiled): void {
     const before = tails.get(path)?.pieces ?? [];
     const pieces = [...before, piece];
-    for (const match of [...textOf(pieces).matchAll(rules.pattern)].reverse())
-      hide(pieces, match.index, match.index + match[0].length, `[secret:${rules.names.get(match[0]) ?? ''}]`);
+    for (const { index, form } of rules.pattern.all(textOf(pieces)).reverse())
+      hide(pieces, index, index + form.length, `[secret:${rules.names.get(form) ?? ''}]`);
     for (const each of before) each.held.open--;
-    const kept = lastPieces(pieces, openEnd(textOf(pieces), rules));
+    const kept = lastPieces(pieces, rules.pattern.openEnd(textOf(pieces)));
     for (const each of kept) each.held.open++;
     if (kept.length > 0) tails.set(path, { pieces: kept, seen: count });
     else tails.delete(path);
@@ -102,26 +102,6 @@ function hide(pieces: Piece[], start: number, end: number, mark: string): void {
     }
     at += text.length;
   }
-}
-
-/** How much of the end of a text could be the start of a secret. */
-function openEnd(text: string, rules: Compiled): number {
-  const starts = startsOf(rules);
-  for (let length = Math.min(rules.longest - 1, text.length); length > 0; length--)
-    if (starts.has(text.slice(-length))) return length;
-  return 0;
-}
-
-const allStarts = new WeakMap<Compiled, Set<string>>();
-
-function startsOf(rules: Compiled): Set<string> {
-  let starts = allStarts.get(rules);
-  if (!starts) {
-    starts = new Set();
-    for (const form of rules.names.keys()) for (let end = 1; end < form.length; end++) starts.add(form.slice(0, end));
-    allStarts.set(rules, starts);
-  }
-  return starts;
 }
 
 function lastPieces(pieces: Piece[], length: number): Piece[] {

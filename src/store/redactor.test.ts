@@ -91,6 +91,16 @@ test('a replaced or removed secret stays hidden, an added token is hidden at onc
   assert.equal(hide.text('Bearer access-token-1'), 'Bearer [secret:oauth token]');
 });
 
+test('of a secret that is replaced again and again the last values stay hidden, and no more are kept', () => {
+  let version = 0;
+  const valueOf = (number: number): string => `refresh-${number}-token`;
+  const hide = redactor({ version: () => version, all: () => [{ name: 'R', value: valueOf(version) }] });
+  for (version = 1; version < 400; version++) hide.text('');
+  assert.equal(hide.text(valueOf(400)), '[secret:R]');
+  assert.equal(hide.text(valueOf(200)), '[secret:R]');
+  assert.equal(hide.text(valueOf(100)), valueOf(100));
+});
+
 test('the longer of two secrets wins where one starts the other', () => {
   assert.equal(over('password', 'password-long').text('password-long password'), '[secret:S1] [secret:S0]');
 });

@@ -1,4 +1,5 @@
 import { redactedItems, type RedactedItems } from './redacted-items.ts';
+import { SecretPattern, shortestForm } from './secret-pattern.ts';
 import type { Secret } from './secrets.ts';
 
 /** Takes every known secret out of what leaves the program, in each form in which it may have been written. */
@@ -22,17 +23,20 @@ export interface RedactedStream {
 }
 
 export interface Compiled {
-  pattern: RegExp;
+  pattern: SecretPattern;
   names: Map<string, string>;
-  longest: number;
 }
 
 const mostAdded = 256;
-const shortestForm = 6;
+const mostFormer = 256;
 
-/** Opens a redactor over a source of secrets. Removed and replaced values stay redacted as long as the process lives. */
+/**
+ * Opens a redactor over a source of secrets. The last few hundred values that were removed or replaced stay redacted: some
+ * secrets are replaced every hour, for as long as the process lives.
+ */
 export function redactor(source: { version(): number; all(): Pick<Secret, 'name' | 'value'>[] }): Redactor {
-  const values = new Map<string, string>();
+  let known = new Map<string, string>();
+  const former = new Map<string, string>();
   const added = new Map<string, string>();
   let compiled: Compiled | undefined;
   let seenVersion = -1;
@@ -41,12 +45,20 @@ export function redactor(source: { version(): number; all(): Pick<Secret, 'name'
     const version = source.version();
     if (version === seenVersion) return compiled;
     seenVersion = version;
-    for (const { name, value } of source.all()) values.set(value, name);
-    compiled = compile([...values, ...added]);
+    takeOver();
     return compiled;
   }
+
+  function takeOver(): void {
+    const now = new Map(source.all().map(({ name, value }) => [value, name]));
+    for (const [value, name] of known) if (!now.has(value)) former.set(value, name);
+    for (const value of now.keys()) former.delete(value);
+    forgetOldest(former, mostFormer);
+    known = now;
+    compiled = compile([...known, ...former, ...added]);
+  }
   const replace = (text: string, { pattern, names }: Compiled): string =>
-    text.replace(pattern, (found) => `[secret:${names.get(found) ?? ''}]`);
+    pattern.replace(text, (found) => `[secret:${names.get(found) ?? ''}]`);
 
   function walk(value: unknown, rules: Compiled): unknown {
     if (typeof value === 'string') return value.length < shortestForm ? value : replace(value, rules);
@@ -85,7 +97,7 @@ export function redactor(source: { version(): number; all(): Pick<Secret, 'name'
             return all;
           }
           // A form that is still incomplete begins behind this point.
-          const safe = Math.max(0, held.length - rules.longest + 1);
+          const safe = Math.max(0, held.length - rules.pattern.longest + 1);
           const { out, from } = replaceBefore(held, safe, rules);
           held = held.slice(from);
           return out;
@@ -104,51 +116,46 @@ export function redactor(source: { version(): number; all(): Pick<Secret, 'name'
       if (!rules) return bytes;
       // One character per byte, so that places in the text are places in the bytes.
       const text = bytes.toString('latin1');
-      const clean = text.replace(inBytes(rules), (found) => '*'.repeat(found.length));
+      const clean = inBytes(rules).replace(text, (found) => '*'.repeat(found.length));
       return clean === text ? bytes : Buffer.from(clean, 'latin1');
     },
     add(name, value) {
       if (value.length < 8 || added.has(value)) return;
       added.set(value, name);
-      for (const oldest of added.keys()) {
-        if (added.size <= mostAdded) break;
-        added.delete(oldest);
-      }
-      for (const each of source.all()) values.set(each.value, each.name);
-      compiled = compile([...values, ...added]);
+      forgetOldest(added, mostAdded);
+      takeOver();
     },
   };
 }
 
-const bytePatterns = new WeakMap<Compiled, RegExp>();
+function forgetOldest(values: Map<string, string>, most: number): void {
+  for (const oldest of values.keys()) {
+    if (values.size <= most) return;
+    values.delete(oldest);
+  }
+}
 
-function inBytes(rules: Compiled): RegExp {
+const bytePatterns = new WeakMap<Compiled, SecretPattern>();
+
+function inBytes(rules: Compiled): SecretPattern {
   let pattern = bytePatterns.get(rules);
   if (!pattern) {
     const forms = [...rules.names.keys()].flatMap((form) =>
       (['utf8', 'utf16le'] as const).map((encoding) => Buffer.from(form, encoding).toString('latin1')),
     );
-    pattern = new RegExp(alternatives([...new Set(forms)]), 'g');
+    pattern = new SecretPattern(new Set(forms));
     bytePatterns.set(rules, pattern);
   }
   return pattern;
 }
 
-/** Longer ones first: the longest form at a place is the one that is hidden. */
-const alternatives = (forms: string[]): string =>
-  forms
-    .sort((a, b) => b.length - a.length)
-    .map((form) => RegExp.escape(form))
-    .join('|');
-
 /** Replaces what starts before `safe`; answers the text up to there and where to go on. */
 function replaceBefore(text: string, safe: number, { pattern, names }: Compiled): { out: string; from: number } {
   let out = '';
   let from = 0;
-  for (const match of text.matchAll(pattern)) {
-    if (match.index >= safe) break;
-    out += `${text.slice(from, match.index)}[secret:${names.get(match[0]) ?? ''}]`;
-    from = match.index + match[0].length;
+  for (let place = pattern.next(text, 0); place && place.index < safe; place = pattern.next(text, from)) {
+    out += `${text.slice(from, place.index)}[secret:${names.get(place.form) ?? ''}]`;
+    from = place.index + place.form.length;
   }
   const upTo = Math.max(from, safe);
   return { out: out + text.slice(from, upTo), from: upTo };
@@ -158,13 +165,7 @@ function compile(secrets: [value: string, name: string][]): Compiled | undefined
   const names = new Map<string, string>();
   for (const [value, name] of secrets)
     for (const form of secretForms(value)) if (!names.has(form)) names.set(form, name);
-  if (names.size === 0) return undefined;
-  const forms = [...names.keys()];
-  return {
-    pattern: new RegExp(alternatives(forms), 'g'),
-    names,
-    longest: Math.max(...forms.map(({ length }) => length)),
-  };
+  return names.size === 0 ? undefined : { pattern: new SecretPattern(names.keys()), names };
 }
 
 /** The value itself and how it looks inside base64 (wherever it starts), hex, URLs, forms and JSON. */
