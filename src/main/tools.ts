@@ -39,7 +39,7 @@ import {
   type StoreTools,
   webTools,
 } from '../sources/http/index.ts';
-import { mcpServers, serverTools } from '../sources/mcp/index.ts';
+import { mcpServers, serverTools, wayOut } from '../sources/mcp/index.ts';
 import { type FindTools, hiddenMenuTokens, otTools, tokenCounter } from '../sources/ot/index.ts';
 import { openPacks } from '../sources/packs/index.ts';
 import { codeTools, keepValue, scriptSource } from '../sources/script/index.ts';
@@ -68,8 +68,7 @@ export async function openTools(
     home: home.root,
     folder: join(home.run, 'servers'),
     log: observe.log,
-    fillIn: (text) => secrets.fill(text),
-    fetchFor: (url) => net.webFetch({ allow: [new URL(url).host] }),
+    ...wayOut({ dialler: net, secrets, redactor: hide }),
     keepBlob,
     isShadowed: (slug) => catalog.clashes.includes(slug),
   });

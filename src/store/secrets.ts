@@ -27,8 +27,8 @@ export interface SecretStore {
   remove(name: string): Promise<boolean>;
   /** Throws secret.missing when it is not set. */
   get(name: string): Promise<Secret>;
-  /** Puts secrets in the place of `${NAME}`; `$${` is a literal `${`. Throws secret.missing. */
-  fill(text: string): Promise<string>;
+  /** Puts secrets in the place of `${NAME}`; `$${` is a literal `${`. Throws secret.missing, and what `onSecret` throws. */
+  fill(text: string, onSecret?: (secret: Secret) => void): Promise<string>;
   /** Encrypts everything anew under a new key and forgets the old one; answers how many. */
   rotateKey(): Promise<number>;
   /** Grows whenever any process changed a secret. */
@@ -142,11 +142,13 @@ export async function sqliteSecrets(db: Database, keyFile: string): Promise<Secr
     },
     remove: (name) => change((tx) => tx.run('DELETE FROM secrets WHERE name = ?', name) > 0),
     get,
-    async fill(text) {
+    async fill(text, onSecret) {
       let filled = '';
       let from = 0;
       for (const match of text.matchAll(/\$\$\{|\$\{([^}]*)\}/g)) {
-        filled += text.slice(from, match.index) + (match[1] === undefined ? '${' : (await get(match[1].trim())).value);
+        const secret = match[1] === undefined ? undefined : await get(match[1].trim());
+        if (secret) onSecret?.(secret);
+        filled += text.slice(from, match.index) + (secret ? secret.value : '${');
         from = match.index + match[0].length;
       }
       return filled + text.slice(from);

@@ -20,7 +20,8 @@ export interface OauthClient {
   grant: 'client_credentials' | 'refresh_token';
   tokenUrl: string;
   clientId: string;
-  clientSecret: string;
+  /** Absent for a public client. */
+  clientSecret?: string;
   refreshToken?: string;
   scope?: string;
   /** The secret that holds the refresh token, when it is one: a server that rotates it hands us its successor. */

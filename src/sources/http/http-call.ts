@@ -7,6 +7,7 @@ import type { OauthTokens } from './oauth-tokens.ts';
 import { acceptedEncodings, readText } from './read-body.ts';
 import type { BuiltRequest, RequestPlan } from './request-plan.ts';
 import { isTransient, waitMs, waitWithin } from './retry.ts';
+import type { DemandHost } from './secret-hosts.ts';
 import { MissingValue, TemplateProblem, type Values } from './template.ts';
 
 export interface HttpSourceDeps {
@@ -25,8 +26,7 @@ export interface Plan {
 export interface HttpCallOptions {
   deps: HttpSourceDeps;
   tokens: OauthTokens;
-  /** Whether a secret may be sent to an address. */
-  mayGo: (secret: Secret, url: URL) => boolean;
+  demandHost: DemandHost;
   plan: Plan;
   tool: ToolView;
   call: Call;
@@ -46,7 +46,7 @@ type Tried =
 export class HttpCall {
   readonly #deps: HttpSourceDeps;
   readonly #tokens: OauthTokens;
-  readonly #mayGo: HttpCallOptions['mayGo'];
+  readonly #demandHost: DemandHost;
   readonly #plan: Plan;
   readonly #tool: ToolView;
   readonly #call: Call;
@@ -56,10 +56,10 @@ export class HttpCall {
   readonly #deadline: number;
   readonly #secrets = new Map<string, Secret>();
 
-  constructor({ deps, tokens, mayGo, plan, tool, call }: HttpCallOptions) {
+  constructor({ deps, tokens, demandHost, plan, tool, call }: HttpCallOptions) {
     this.#deps = deps;
     this.#tokens = tokens;
-    this.#mayGo = mayGo;
+    this.#demandHost = demandHost;
     this.#plan = plan;
     this.#tool = tool;
     this.#call = call;
@@ -145,11 +145,7 @@ export class HttpCall {
   /** Secrets go only where they are bound to; a redirect to another origin leaves them behind. */
   #checkSecrets(names: readonly string[], url: URL, origin: string): void {
     if (url.origin !== origin) return;
-    for (const secret of names.flatMap((name) => this.#secrets.get(name) ?? []))
-      if (!this.#mayGo(secret, url))
-        throw fail('host.not_allowed', {
-          message: `Secret ${secret.name} may be sent only to ${secret.hosts?.join(', ')}, not to ${url.host}.`,
-        });
+    for (const secret of names.flatMap((name) => this.#secrets.get(name) ?? [])) this.#demandHost(secret, url);
   }
 
   async #try(built: BuiltRequest, values: Values, token: string | undefined): Promise<Tried> {

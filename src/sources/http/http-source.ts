@@ -1,11 +1,10 @@
 import { fail, pointerStep, type Failure, type Source, type Tool, type ToolView } from '../../schema/index.ts';
-import type { Secret } from '../../store/index.ts';
 import { compileAnswer } from './answer.ts';
-import { hostRules, type HostRules } from './host-rules.ts';
 import { HttpCall, type HttpSourceDeps, type Plan } from './http-call.ts';
-import { oauthTokens } from './oauth-tokens.ts';
+import { keptTokens } from './oauth-tokens.ts';
 import { previewRequest, type RequestPreview } from './preview.ts';
 import { compileRequest } from './request-plan.ts';
+import { secretHosts } from './secret-hosts.ts';
 import { TemplateProblem } from './template.ts';
 
 export interface HttpSource extends Source {
@@ -18,15 +17,8 @@ const mostPlans = 2_000;
 /** Runs tools of type http: templates, secrets, one checked request, retries inside one deadline. */
 export function httpSource(deps: HttpSourceDeps): HttpSource {
   const plans = new Map<string, { plan: Plan; impl: Tool['httpImpl']; text: string }>();
-  const secretRules = new Map<string, HostRules>();
-  const tokens = oauthTokens({
-    dialler: deps.dialler,
-    onToken: (token) => deps.redactor.add('access token', token),
-    onRefreshToken: async (name, token) => {
-      const { hosts } = await deps.secrets.get(name);
-      await deps.secrets.set(name, token, hosts);
-    },
-  });
+  const demandHost = secretHosts();
+  const tokens = keptTokens(deps.dialler, deps.secrets, deps.redactor);
 
   function planFor(tool: ToolView): Plan {
     const kept = plans.get(tool.id);
@@ -38,14 +30,6 @@ export function httpSource(deps: HttpSourceDeps): HttpSource {
     return plan;
   }
 
-  function mayGo(secret: Secret, url: URL): boolean {
-    if (!secret.hosts) return true;
-    const key = JSON.stringify(secret.hosts);
-    let rules = secretRules.get(key);
-    if (!rules) secretRules.set(key, (rules = hostRules(secret.hosts)));
-    return rules.mayAsk(url.hostname, Number(url.port) || (url.protocol === 'https:' ? 443 : 80));
-  }
-
   return {
     check(tool) {
       const { request } = compile(tool, invalid);
@@ -54,7 +38,7 @@ export function httpSource(deps: HttpSourceDeps): HttpSource {
     },
     level: (tool) => (/^(get|head)$/i.test(tool.httpImpl?.request.method ?? '') ? 'read' : 'write'),
     preview: (tool, args) => previewRequest(compile(tool, invalid).request, args, deps.secrets),
-    run: (tool, args, call) => new HttpCall({ deps, tokens, mayGo, plan: planFor(tool), tool, call }).run(args),
+    run: (tool, args, call) => new HttpCall({ deps, tokens, demandHost, plan: planFor(tool), tool, call }).run(args),
   };
 }
 

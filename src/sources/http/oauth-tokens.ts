@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { fail, isObject, numberOf } from '../../schema/index.ts';
+import type { Redactor, SecretStore } from '../../store/index.ts';
 import type { OauthClient } from './auth.ts';
 import type { DialAnswer, DialPolicy, Dialler } from './dialler.ts';
 import { networkReason } from './network-errors.ts';
@@ -30,6 +31,18 @@ const maxAnswerBytes = 256 * 1024;
 const longestLifeS = 7 * 24 * 3600;
 const mostHeld = 1_000;
 
+/** Tokens that stay out of answers and logs; a refresh token that came from a secret is replaced in it. */
+export function keptTokens(dialler: Dialler, secrets: SecretStore, redactor: Redactor): OauthTokens {
+  return oauthTokens({
+    dialler,
+    onToken: (token) => redactor.add('access token', token),
+    onRefreshToken: async (name, token) => {
+      const { hosts } = await secrets.get(name);
+      await secrets.set(name, token, hosts);
+    },
+  });
+}
+
 export function oauthTokens({ dialler, onToken, onRefreshToken }: OauthDeps): OauthTokens {
   const held = new Map<string, Held>();
   const asking = new Map<string, Promise<string>>();
@@ -42,10 +55,11 @@ export function oauthTokens({ dialler, onToken, onRefreshToken }: OauthDeps): Oa
     const refreshToken = successors.get(key) ?? client.refreshToken;
     const send = (isBasic: boolean): Promise<{ status: number; text: string }> =>
       request(dialler, { ...client, ...(refreshToken !== undefined && { refreshToken }) }, isBasic, policy);
-    let answer = await send(wantsBasic.has(client.tokenUrl));
+    let answer = await send(wantsBasic.has(client.tokenUrl) && client.clientSecret !== undefined);
     if (
       (answer.status === 401 || (answer.status === 400 && answer.text.includes('invalid_client'))) &&
-      !wantsBasic.has(client.tokenUrl)
+      !wantsBasic.has(client.tokenUrl) &&
+      client.clientSecret !== undefined
     ) {
       const again = await send(true);
       if (again.status < 400) wantsBasic.add(client.tokenUrl);
@@ -96,10 +110,10 @@ async function request(
   const encoded = (text: string): string => encodeURIComponent(text).replaceAll('%20', '+');
   if (isBasic)
     headers['authorization'] =
-      `Basic ${Buffer.from(`${encoded(client.clientId)}:${encoded(client.clientSecret)}`).toString('base64')}`;
+      `Basic ${Buffer.from(`${encoded(client.clientId)}:${encoded(client.clientSecret ?? '')}`).toString('base64')}`;
   else {
     form.set('client_id', client.clientId);
-    form.set('client_secret', client.clientSecret);
+    if (client.clientSecret !== undefined) form.set('client_secret', client.clientSecret);
   }
   let answer: DialAnswer;
   try {
@@ -156,7 +170,7 @@ function read(
 }
 
 function keyOf(client: OauthClient): string {
-  const { grant, tokenUrl, clientId, clientSecret, scope = '' } = client;
+  const { grant, tokenUrl, clientId, clientSecret = '', scope = '' } = client;
   // A refresh token that its server replaces is still the same grant.
   const refresh = client.refreshSecret ?? client.refreshToken ?? '';
   return createHash('sha256')

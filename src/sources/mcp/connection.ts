@@ -1,17 +1,16 @@
 import { fail, Failure, type ServerConfig } from '../../schema/index.ts';
-import { fillConfig } from './fill-config.ts';
+import { fillConfig, fillGrant } from './fill-config.ts';
 import type { Link, LinkDeps } from './link.ts';
 import { Noise } from './noise.ts';
+import { grantOf } from './oauth.ts';
 import type { About } from './tool-list.ts';
 import { upstreamFailure } from './upstream-failure.ts';
+import type { WayOut } from './way-out.ts';
 import { WireClosed, type WireHooks } from './wire.ts';
 
 export type ServerState = 'connected' | 'connecting' | 'disconnected' | 'disabled';
 
-export interface ConnectionDeps extends Omit<LinkDeps, 'onNoise' | 'signal'> {
-  /** Puts secrets in place of `${NAME}`; throws secret.missing. */
-  fillIn(text: string): Promise<string> | string;
-}
+export interface ConnectionDeps extends Omit<LinkDeps, 'onNoise' | 'signal' | 'accessToken'>, WayOut {}
 
 export interface ConnectionHooks extends WireHooks {
   onState(state: ServerState): void;
@@ -139,7 +138,7 @@ export class Connection {
       const link = await openLink(
         config,
         this.#hooks,
-        { ...this.#deps, onNoise, signal: this.#stopping.signal },
+        { ...this.#deps, onNoise, signal: this.#stopping.signal, accessToken: this.#accessToken },
         connectMs,
       );
       if (this.isStopping) {
@@ -155,6 +154,13 @@ export class Connection {
       this.#breakOff();
       throw failure;
     }
+  }
+
+  /** Asked anew each time: the refresh token may have been replaced since. */
+  get #accessToken(): LinkDeps['accessToken'] {
+    const { oauth } = this.#config;
+    const { fillIn, accessToken } = this.#deps;
+    return oauth && (async (rejected) => accessToken(grantOf(oauth, await fillGrant(oauth, fillIn)), rejected));
   }
 
   #stands(link: Link): void {

@@ -8,8 +8,9 @@ import {
 import type { SubscriptionFilter, Transport } from '@modelcontextprotocol/client';
 import { fail, type ServerConfig } from '../../schema/index.ts';
 import { planLaunch } from './launch.ts';
-import { accessTokens } from './oauth.ts';
+import { accessTokens, type AccessTokens } from './oauth.ts';
 import { StdioPipe } from './stdio-pipe.ts';
+import type { WayOut } from './way-out.ts';
 import { ProcessWire, Wire, type RequestOptions, type WireHooks } from './wire.ts';
 
 /** What one upstream connection offers, whatever its transport and era. */
@@ -36,8 +37,9 @@ export interface LinkDeps {
   version: string;
   /** Folder that processes must not see. */
   home: string;
-  /** A `fetch` that may reach this URL's host besides the allowed ones. */
-  fetchFor(url: string): typeof globalThis.fetch;
+  fetchFor: WayOut['fetchFor'];
+  /** Set for a server that wants access tokens. */
+  accessToken?: ((rejected?: string) => Promise<string>) | undefined;
   onNoise(line: string): void;
   /** Gives up a connection that is still being made. */
   signal: AbortSignal;
@@ -94,11 +96,8 @@ async function openProcess(config: ServerConfig, hooks: WireHooks, deps: LinkDep
 
 function openHttp(config: ServerConfig, hooks: WireHooks, deps: LinkDeps, connectMs: number): Promise<Link> {
   const url = new URL(config.url ?? '');
-  const fetch = deps.fetchFor(url.href);
   const inner = new StreamableHTTPClientTransport(url, {
-    fetch,
-    requestInit: { headers: config.headers ?? {} },
-    ...(config.oauth && { authProvider: accessTokens(config.oauth, deps.fetchFor(config.oauth.tokenUrl)) }),
+    ...httpOptions(url, config, deps),
     reconnectionOptions: {
       initialReconnectionDelay: 500,
       maxReconnectionDelay: 10_000,
@@ -109,13 +108,21 @@ function openHttp(config: ServerConfig, hooks: WireHooks, deps: LinkDeps, connec
   return handShake(new Wire(inner, hooks), inner, deps, connectMs, false);
 }
 
+function httpOptions(
+  url: URL,
+  { headers = {} }: ServerConfig,
+  { fetchFor, accessToken }: LinkDeps,
+): { fetch: typeof globalThis.fetch; requestInit: RequestInit; authProvider?: AccessTokens } {
+  return {
+    fetch: fetchFor(url.href),
+    requestInit: { headers },
+    ...(accessToken && { authProvider: accessTokens(accessToken) }),
+  };
+}
+
 function openSse(config: ServerConfig, hooks: WireHooks, deps: LinkDeps, connectMs: number): Promise<Link> {
   const url = new URL(config.url ?? '');
-  const inner = new SSEClientTransport(url, {
-    fetch: deps.fetchFor(url.href),
-    requestInit: { headers: config.headers ?? {} },
-    ...(config.oauth && { authProvider: accessTokens(config.oauth, deps.fetchFor(config.oauth.tokenUrl)) }),
-  });
+  const inner = new SSEClientTransport(url, httpOptions(url, config, deps));
   return handShake(new Wire(inner, hooks), inner, deps, connectMs, true);
 }
 

@@ -6,73 +6,12 @@ import { mkdtemp, rm, writeFile, readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Actor, Call, Failure, ToolView } from '../../schema/index.ts';
-import { mcpServers, type McpServers, type McpServersDeps } from './servers.ts';
+import type { Failure } from '../../schema/index.ts';
 import { patient } from '../../../test/kit/patience.ts';
+import { callAs, closeServers, connected, openServers, raw, run, view } from '../../../test/mcp/upstream-bench.ts';
 
-const script = new URL('../../../test/mcp/raw-server.ts', import.meta.url).pathname;
-const raw = (...wants: string[]) => ({ command: process.execPath, args: [script, ...wants], timeoutMs: 30_000 });
-const quiet = { debug() {}, info() {}, warn() {}, error() {} };
-const opened: { servers: McpServers; folder: string }[] = [];
-afterEach(async () => {
-  const all = opened.splice(0);
-  await Promise.all(all.map(({ servers }) => servers.close()));
-  for (const { folder } of all) await rm(folder, { recursive: true, force: true });
-});
-
-async function open(config: Parameters<McpServers['apply']>[0], more: Partial<McpServersDeps> = {}) {
-  const home = more.home ?? (await mkdtemp(join(tmpdir(), 'oub-mcp-')));
-  const servers = await mcpServers({
-    version: '0',
-    home,
-    folder: join(home, 'run'),
-    log: quiet,
-    fillIn: (text) => text,
-    fetchFor: () => fetch,
-    ...more,
-  });
-  opened.push({ servers, folder: home });
-  await servers.apply(config);
-  servers.connect();
-  return { servers, home };
-}
-
-const actor = (principal: string): Actor => ({ kind: 'token', door: 'mcp', principal, level: 'admin' });
-function callAs(principal: string, more: Partial<Call> = {}): Call {
-  return {
-    actor: actor(principal),
-    signal: new AbortController().signal,
-    progress() {},
-    askClient: async () => Promise.reject(new Error('no client')),
-    ...more,
-  } as Call;
-}
-
-async function connected(servers: McpServers): Promise<void> {
-  for (let i = 0; i < 1000; i++) {
-    const status = await servers.status(5000);
-    if (status.every((each) => each.status === 'connected' && each.tools > 0)) return;
-    await sleep(25);
-  }
-  assert.fail(JSON.stringify(await servers.status()));
-}
-
-function view(servers: McpServers, bundle: string, upstreamName: string): ToolView {
-  const tool = servers
-    .bundles()
-    .find((each) => each.slug === bundle)
-    ?.tools.find((each) => each.upstreamName === upstreamName);
-  assert.ok(tool, `${upstreamName} is listed`);
-  return { ...tool, bundleSlug: bundle } as unknown as ToolView;
-}
-
-const run = (
-  servers: McpServers,
-  bundle: string,
-  tool: string,
-  args: Record<string, unknown> = {},
-  call = callAs('me'),
-) => servers.source.run(view(servers, bundle, tool), args, call);
+const open = openServers;
+afterEach(closeServers);
 
 test('lists and calls the tools of a process, whatever their names', async () => {
   const { servers } = await open({ raw: raw('noise') });
