@@ -1,6 +1,6 @@
 import { after, before, test } from 'node:test';
 import assert from 'node:assert/strict';
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { chmod, lstat, mkdir, mkdtemp, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { parse as parseToml } from 'smol-toml';
@@ -87,6 +87,58 @@ test('what else is in the file stays, comments too, and undo survives a change b
   assert.match(toml, /# mine/);
   assert.equal(toml.match(/\[mcp_servers\.oubliette\]/g)?.length, 1);
   assert.ok((parseToml(toml) as any).mcp_servers.other);
+});
+
+test('undo goes back to what was there before the first setup, in its mode, however often it was set up', async () => {
+  const file = '.cursor/mcp.json';
+  const before = '{ "mcpServers": { "other": { "url": "http://127.0.0.1:9" } } }\n';
+  await put(file, before);
+  await chmod(join(person, file), 0o640);
+  for (let i = 0; i < 2; i++) assert.equal((await run('setup', 'cursor')).code, 0);
+  assert.equal((await stat(join(person, file))).mode & 0o777, 0o600);
+  assert.equal((await run('setup', 'cursor', '--undo')).code, 0);
+  assert.equal(await get(file), before);
+  assert.equal((await stat(join(person, file))).mode & 0o777, 0o640);
+
+  assert.equal((await run('setup', 'cursor')).code, 0);
+  await put(file, (await get(file)).replace('"other"', '"another"'));
+  assert.equal((await run('setup', 'cursor')).code, 0);
+  assert.equal((await run('setup', 'cursor', '--undo')).code, 0);
+  assert.deepEqual(Object.keys(JSON.parse(await get(file)).mcpServers), ['another']);
+});
+
+test('settings that are a link stay one', async () => {
+  await put('dotfiles/claude.json', '{ "theme": "dark" }\n');
+  await rm(join(person, '.claude.json'), { force: true });
+  await symlink(join(person, 'dotfiles', 'claude.json'), join(person, '.claude.json'));
+  assert.equal((await run('setup', 'claude-code')).code, 0);
+  assert.ok((await lstat(join(person, '.claude.json'))).isSymbolicLink());
+  assert.ok(JSON.parse(await get('dotfiles/claude.json')).mcpServers.oubliette);
+  assert.equal((await run('setup', 'claude-code', '--undo')).code, 0);
+  assert.ok((await lstat(join(person, '.claude.json'))).isSymbolicLink());
+  assert.equal(await get('dotfiles/claude.json'), '{ "theme": "dark" }\n');
+  await rm(join(person, '.claude.json'));
+});
+
+test('what cannot be read is not replaced, and what cannot be written leaves no token behind', async () => {
+  const live = async (): Promise<number> =>
+    (await run('token', 'list')).json.tokens.filter((each: any) => !each.revoked).length;
+  const before = await live();
+  await mkdir(join(person, '.factory'), { recursive: true });
+  await writeFile(join(person, '.factory', 'mcp.json'), Buffer.from('{ "theme": "\xe9" }', 'latin1'));
+  const foreign = await run('setup', 'droid');
+  assert.equal(foreign.code, 1);
+  assert.match(foreign.err, /mcp\.json cannot be read \(ERR_ENCODING/);
+  assert.deepEqual(await readFile(join(person, '.factory', 'mcp.json')), Buffer.from('{ "theme": "\xe9" }', 'latin1'));
+
+  await put('.factory/mcp.json', '{}');
+  await mkdir(join(person, '.factory', 'mcp.json.oubliette-backup'));
+  const refused = await run('setup', 'droid');
+  assert.equal(refused.code, 1);
+  assert.match(refused.err, /mcp\.json cannot be written \(\w+\)\. It was left as it is/);
+  assert.equal(await get('.factory/mcp.json'), '{}');
+  assert.equal(await live(), before);
+  await rm(join(person, '.factory'), { recursive: true });
 });
 
 test('a file that cannot be read is left alone, and an unknown client is bad usage', async () => {

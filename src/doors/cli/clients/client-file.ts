@@ -1,20 +1,28 @@
-import { applyEdits, modify, parse as parseJsonc, printParseErrorCode, type ParseError } from 'jsonc-parser';
+import { isDeepStrictEqual } from 'node:util';
+import {
+  applyEdits,
+  findNodeAtLocation,
+  modify,
+  parse as parseJsonc,
+  parseTree,
+  printParseErrorCode,
+  type ParseError,
+} from 'jsonc-parser';
 import { parse as parseToml, stringify } from 'smol-toml';
 import { CommandFailure } from '../failure.ts';
 import type { KnownClient } from './known-clients.ts';
 
-const formattingOptions = { insertSpaces: true, tabSize: 2 };
-
 /** The settings as a value; a file that cannot be read is left alone, with the reason. */
-export function readDocument(client: KnownClient, text: string, file: string): Record<string, unknown> {
+function readDocument(client: KnownClient, text: string, file: string): Record<string, unknown> {
+  const { body } = withoutMark(text);
   try {
-    if (client.format === 'toml') return parseToml(text) as Record<string, unknown>;
+    if (client.format === 'toml') return parseToml(body) as Record<string, unknown>;
     const errors: ParseError[] = [];
-    const value = text.trim() === '' ? {} : (parseJsonc(text, errors, { allowTrailingComma: true }) as unknown);
+    const value = body.trim() === '' ? {} : (parseJsonc(body, errors, { allowTrailingComma: true }) as unknown);
     const [first] = errors;
     if (first) throw new Error(`${printParseErrorCode(first.error)} at character ${first.offset}`);
-    if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new Error('it is not an object');
-    return value as Record<string, unknown>;
+    if (!isObject(value)) throw new Error('it is not an object');
+    return value;
   } catch (error) {
     throw new CommandFailure(
       'config.invalid',
@@ -23,7 +31,10 @@ export function readDocument(client: KnownClient, text: string, file: string): R
   }
 }
 
-/** The same text with one server set, or with `undefined` removed; comments and everything else stay. */
+/**
+ * The same text with one server set, or with `undefined` removed; comments and everything else stay. Fails rather than
+ * answer a text that says anything else.
+ */
 export function withServer(
   client: KnownClient,
   text: string,
@@ -31,17 +42,62 @@ export function withServer(
   name: string,
   entry: Record<string, unknown> | undefined,
 ): string {
-  const document = readDocument(client, text, file);
-  const path = [...client.serversAt(document), name];
-  if (client.format === 'json')
-    return applyEdits(
-      text.trim() === '' ? '{}\n' : text,
-      modify(text.trim() === '' ? '{}' : text, path, entry, { formattingOptions }),
-    );
+  const { mark, body } = withoutMark(text);
+  const wanted = readDocument(client, body, file);
+  const servers = client.serversAt(wanted);
+  put(wanted, [...servers, name], entry);
+  try {
+    const edited = (client.format === 'json' ? inJson : inToml)(body, servers, name, entry);
+    if (isDeepStrictEqual(comparable(readDocument(client, edited, file)), comparable(wanted))) return mark + edited;
+  } catch {
+    // Something else than a map stands where the servers should, or the result cannot be read.
+  }
+  throw new CommandFailure(
+    'config.invalid',
+    `${file} is written in a way that cannot be changed without risk. ${entry ? 'Add' : 'Remove'} ${[...servers, name].join('.')} by hand.`,
+  );
+}
+
+function inJson(text: string, servers: string[], name: string, entry: Record<string, unknown> | undefined): string {
+  const whole = text.trim() === '' ? '{}\n' : text;
+  const indent = /^([ \t]+)"/m.exec(whole)?.[1] ?? '  ';
+  const formattingOptions = { insertSpaces: !indent.startsWith('\t'), tabSize: indent.length };
+  const tree = parseTree(whole);
+  const isNothing = tree !== undefined && findNodeAtLocation(tree, servers)?.type === 'null';
+  if (isNothing && !entry) return whole;
+  const [path, value] = isNothing ? [servers, { [name]: entry }] : [[...servers, name], entry];
+  return applyEdits(whole, modify(whole, path, value, { formattingOptions }));
+}
+
+function inToml(text: string, servers: string[], name: string, entry: Record<string, unknown> | undefined): string {
+  const path = [...servers, name];
   const rest = withoutTable(text, path.join('.'));
   if (!entry) return rest;
   const table = stringify(path.reduceRight<Record<string, unknown>>((inner, key) => ({ [key]: inner }), entry));
-  return `${rest.trimEnd()}${rest.trim() === '' ? '' : '\n\n'}${table.trim()}\n`;
+  const added = `${rest.trim() === '' ? '' : '\n\n'}${table.trim()}\n`;
+  return rest.trimEnd() + (text.includes('\r\n') ? added.replaceAll('\n', '\r\n') : added);
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** Some editors put a byte order mark first; it stays where it was. */
+function withoutMark(text: string): { mark: string; body: string } {
+  return text.startsWith('\ufeff') ? { mark: '\ufeff', body: text.slice(1) } : { mark: '', body: text };
+}
+
+function put(document: Record<string, unknown>, path: string[], value: unknown): void {
+  const [key = '', ...rest] = path;
+  if (rest.length === 0) return void (document[key] = value);
+  if (value !== undefined) document[key] ??= {};
+  if (isObject(document[key])) put(document[key], rest, value);
+}
+
+/** What two texts must have in common; an empty table says as little as a missing one. */
+function comparable(value: unknown): unknown {
+  return JSON.parse(JSON.stringify(value), (_key, each: unknown) =>
+    isObject(each) && Object.keys(each).length === 0 ? undefined : each,
+  );
 }
 
 /** The servers that a client has, by name. */
@@ -56,13 +112,25 @@ export function serversIn(client: KnownClient, text: string, file: string): Reco
   >;
 }
 
-/** TOML without one table and what lies below it; the libraries that keep comments are not worth a dependency for this. */
+/**
+ * TOML without one table and what lies below it; the libraries that keep comments are not worth a dependency for this.
+ * Comments that stand before the next table belong to that.
+ */
 function withoutTable(text: string, table: string): string {
+  const kept: string[] = [];
+  let waiting: string[] = [];
   let isInside = false;
-  const kept = text.split('\n').filter((line) => {
+  for (const line of text.split('\n')) {
     const header = /^\s*\[+\s*([^\]]+?)\s*\]+/.exec(line)?.[1]?.replaceAll('"', '');
-    if (header !== undefined) isInside = header === table || header.startsWith(`${table}.`);
-    return !isInside;
-  });
+    if (header !== undefined) {
+      if (isInside) kept.push(...waiting);
+      isInside = header === table || header.startsWith(`${table}.`);
+      waiting = [];
+    }
+    if (!isInside) kept.push(line);
+    else if (/^\s*(#.*)?$/.test(line)) waiting.push(line);
+    else waiting = [];
+  }
+  if (isInside) kept.push(...waiting);
   return kept.join('\n');
 }

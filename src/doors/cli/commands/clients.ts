@@ -54,8 +54,14 @@ async function setUp(cli: Cli, client: KnownClient, options: SetupOptions, { pro
     name: `client ${client.name}`,
     scope: 'write',
   });
-  const plan = await planSetup(client, place, { url, token: made.token, program });
-  const done = await applySetup(client, plan, cli.home, made.id);
+  const written = planSetup(client, place, { url, token: made.token, program }).then((plan) =>
+    applySetup(client, plan, cli.home, made.id),
+  );
+  const done = await written.catch(async (error: unknown) => {
+    // Nobody has it.
+    await cli.call('token_revoke', { token_id: made.id }).catch(() => {});
+    throw error;
+  });
   if (before) await cli.call('token_revoke', { token_id: before.tokenId }).catch(() => {});
   cli.print(
     { client: client.name, file: done.file, backup: done.backup ?? null, changed: true, token_id: made.id },
