@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
-import { mkdir, readdir, readFile, rename, rm, utimes, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
@@ -29,6 +29,9 @@ describe('the catalog on disk', () => {
     await server.ask('PUT', bundle.tool('t'), toolBody());
     const stored = JSON.parse(await readFile(await fileOf(bundle.id, 't'), 'utf8'));
     assert.deepEqual([stored.slug, stored.version, stored.name], ['t', 'v1', 'disk_t']);
+    const folder = join(server.home, 'catalog', bundle.id);
+    for (const path of [server.home, folder, join(folder, 'bundle.json'), await fileOf(bundle.id, 't')])
+      assert.equal((await stat(path)).mode & 0o077, 0, path);
     const left = (await readdir(join(server.home, 'catalog'), { recursive: true })).filter((name) =>
       name.endsWith('.tmp'),
     );
@@ -119,6 +122,34 @@ describe('the catalog on disk', () => {
     assert.equal((await server.ask('GET', bundle.tool('bad'))).body.error.code, 'tool.corrupt');
     assert.equal((await server.ask('DELETE', bundle.tool('bad'))).status, 204, 'it can be deleted');
     assert.equal((await server.ask('GET', bundle.tool('bad'))).status, 404);
+  });
+
+  it('takes no file for a tool or a bundle that it does not belong to', async () => {
+    const [mine, other] = [await makeBundle(server, 'in-place'), await makeBundle(server, 'out-of-place')];
+    for (const slug of ['t', 'u']) await server.ask('PUT', mine.tool(slug), toolBody());
+    await server.ask('PUT', other.tool('t'), toolBody());
+    const stray = v7();
+    await mkdir(join(server.home, 'catalog', stray));
+    await copyFile(
+      join(server.home, 'catalog', mine.id, 'bundle.json'),
+      join(server.home, 'catalog', stray, 'bundle.json'),
+    );
+    await copyFile(await fileOf(mine.id, 't'), await fileOf(other.id, 't'));
+    await copyFile(await fileOf(mine.id, 't'), await fileOf(mine.id, 'u'));
+    for (const [tool, reason] of [
+      [other.tool('t'), `it says it belongs to bundle ${mine.id}`],
+      [mine.tool('u'), 'it says it is t version v1, which lies in another file'],
+    ] as const)
+      await until(async () => {
+        const { error } = (await server.ask('GET', tool)).body;
+        return error?.code === 'tool.corrupt' && error.message.includes(reason);
+      });
+    assert.equal((await server.ask('GET', mine.tool('t'))).status, 200);
+    const { bundles } = (await server.ask('GET', `/tools/bundles?bundleIDs=${stray},${mine.id}`)).body;
+    assert.deepEqual(
+      bundles.map((each: any) => each.id),
+      [mine.id],
+    );
   });
 
   it('shows a tool whose function is gone as disabled, leaves its file alone, and heals itself', async () => {
@@ -241,10 +272,11 @@ describe('the catalog on disk', () => {
     await server.ask('PUT', revived.path, { slug: 'revived', displayName: 'x', isEnabled: true });
     await server.close();
     const folder = (id: string): string => join(server.home, 'catalog', id);
-    for (const { id } of [old, revived, notEmpty]) {
+    for (const { id } of all) {
       const path = join(folder(id), 'bundle.json');
       const stored = JSON.parse(await readFile(path, 'utf8'));
-      if (stored.softDeletedAt) stored.softDeletedAt = new Date(Date.now() - 49 * 3600_000).toISOString();
+      const hours = id === fresh.id ? 47 : 49;
+      if (stored.softDeletedAt) stored.softDeletedAt = new Date(Date.now() - hours * 3600_000).toISOString();
       await writeFile(path, JSON.stringify(stored));
     }
     await writeFile(join(folder(old.id), '.stray.tmp'), 'x');

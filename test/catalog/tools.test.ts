@@ -175,6 +175,13 @@ describe('tools over REST', () => {
     assert.equal((await server.ask('GET', ab.tool('x'))).body.name, 'ab_x', 'a changed slug keeps names');
     assert.equal((await server.ask('PUT', ab.tool('x', 'v2'), toolBody())).body.name, 'ab_x', 'versions share one');
     assert.equal((await server.ask('PUT', ab.tool('y'), toolBody())).body.name, 'renamed_y');
+    const caller = await makeBundle(server, 'caller-tool');
+    const builtIn = await server.ask('PUT', caller.tool('response'), toolBody());
+    assert.deepEqual(
+      [builtIn.status, builtIn.body.error.code],
+      [409, 'name.taken'],
+      "the server's own tools count too",
+    );
   });
 
   it('calls the newest enabled version by name', async () => {
@@ -182,19 +189,19 @@ describe('tools over REST', () => {
     const schema = { type: 'object', properties: { text: { type: 'string' } } };
     await server.ask(
       'PUT',
-      bundle.tool('t', 'one'),
+      bundle.tool('t', 'z-first'),
       toolBody({ functionImpl: { func: 'demo.foo' }, argSchema: schema }),
     );
     await server.ask(
       'PUT',
-      bundle.tool('t', 'two'),
+      bundle.tool('t', 'a-second'),
       toolBody({ functionImpl: { func: 'demo.bar' }, argSchema: schema }),
     );
     const animal = (await server.call('demo_bar', { text: 'x' })).value;
     const colour = (await server.call('demo_foo', { text: 'x' })).value;
     assert.notDeepEqual(animal, colour);
     assert.deepEqual((await server.call('newest_t', { text: 'x' })).value, animal);
-    await server.ask('PATCH', bundle.tool('t', 'two'), { isEnabled: false });
+    await server.ask('PATCH', bundle.tool('t', 'a-second'), { isEnabled: false });
     assert.deepEqual((await server.call('newest_t', { text: 'x' })).value, colour);
   });
 
