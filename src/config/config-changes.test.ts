@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { once, EventEmitter } from 'node:events';
-import { open as openFile, readFile, readdir, rename } from 'node:fs/promises';
+import { mkdir, open as openFile, readFile, readdir, rename, rmdir } from 'node:fs/promises';
 import { describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { patient } from '../../test/kit/patience.ts';
@@ -93,6 +93,20 @@ describe('watching', () => {
     await second;
     assert.deepEqual(room.report(), { ok: true, errors: [] });
     assert.equal(room.current().aliases['a'], 'z.z');
+  });
+
+  test('an include that could not even be read is waited for', async () => {
+    const room = await open();
+    const first = reported(room);
+    await mkdir(at('team.yaml'));
+    await put('config.yaml', 'include: [team.yaml]\n');
+    await first;
+    assert.match(room.report().errors.join(), /team\.yaml:1: this is not a regular file/);
+    const second = changed(room);
+    await rmdir(at('team.yaml'));
+    await put('team.yaml', 'aliases: { a: b.c }\n');
+    await second;
+    assert.deepEqual(room.current().aliases, { a: 'b.c' });
   });
 
   test('half of a change is never taken over when the other file is broken', async () => {

@@ -9,14 +9,32 @@ const { at, put, open, refusal } = configFolder();
 describe('reading', () => {
   test('missing files mean the defaults of the contract, and a commented example is written', async () => {
     const room = await open();
-    const settings = room.current();
-    assert.deepEqual(settings.output, { maxInlineBytes: 50_000, resultTtlSeconds: 3600, previewLines: 10 });
-    assert.deepEqual(settings.allowedHosts, []);
-    assert.equal(settings.docs.baseUrl, 'https://onetool.beycom.online/reference/tools/');
-    assert.equal(settings.agents.default, 'embedded');
-    assert.equal(settings.http.maxBodyBytes, 4_194_304);
-    assert.equal(settings.limits.callerTimeoutMs, 60_000);
-    assert.equal(settings.sandbox.driver, 'auto');
+    assert.deepEqual(room.current(), {
+      allowedHosts: [],
+      aliases: {},
+      snippets: {},
+      servers: {},
+      notify: { topics: [] },
+      output: { maxInlineBytes: 50_000, resultTtlSeconds: 3600, previewLines: 10 },
+      stats: { enabled: true, reportDirs: [] },
+      docs: { baseUrl: 'https://onetool.beycom.online/reference/tools/' },
+      fs: {},
+      http: { allowedOrigins: [], maxBodyBytes: 4_194_304, allowRemoteConfig: false },
+      code: { timeoutMs: 30_000, maxMemoryMb: 64, maxCalls: 1000 },
+      agents: { default: 'embedded', known: {} },
+      providers: {},
+      sandbox: { driver: 'auto', level: 'basic', memoryMb: 2048, pids: 512, cpus: 2 },
+      limits: {
+        depth: 3,
+        agents: 50,
+        costUsd: 10,
+        sessionsPerProject: 10,
+        idleMinutes: 30,
+        callerTimeoutMs: 60_000,
+        reconnectGraceMs: 10_000,
+      },
+      prompts: {},
+    });
     const text = await readFile(at('config.yaml'), 'utf8');
     assert.ok(text.split('\n').every((line) => line === '' || line.startsWith('#')));
   });
@@ -42,26 +60,67 @@ aliases: { ws: brave.web_search }
 snippets: { brv: { description: d, params: { topic: { description: t, example: Python }, count: { type: int, default: 5 } }, body: "..{{ topic }}.." } }
 servers:  { github: { command: node, args: [x], env: {A: b}, cwd: /tmp, enabled: true, timeoutMs: 30000 }, docs: { url: "http://x/mcp", transport: http, headers: {A: b} }, s: {type: sse, url: "http://y/sse"} }
 notify: { topics: [ { pattern: "status:*", file: status.yaml } ] }
-output: { maxInlineBytes: 50000, resultTtlSeconds: 3600, previewLines: 10 }
-stats: { enabled: true, reportDirs: [reports] }
+output: { maxInlineBytes: 50001, resultTtlSeconds: 3601, previewLines: 11 }
+stats: { enabled: false, reportDirs: [reports] }
 docs: { baseUrl: "https://docs.example.com/" }
 fs: { root: files }
-http: { publicUrl: "https://x.example.com", allowedOrigins: [], maxBodyBytes: 4194304 }
-code: { timeoutMs: 30000, maxMemoryMb: 64, maxCalls: 1000 }
-agents: { default: embedded, claude: { driver: acp, command: c, args: [a], env: {A: b} } }
+http: { publicUrl: "https://x.example.com", allowedOrigins: ["https://y.example.com"], maxBodyBytes: 4194305, allowRemoteConfig: true }
+code: { timeoutMs: 30001, maxMemoryMb: 65, maxCalls: 1001 }
+agents: { default: claude, claude: { driver: acp, command: c, args: [a], env: {A: b} } }
 providers: { main: { shape: openai, baseUrl: "http://m", secret: OPENAI_KEY, prices: { some-model: { in: 1.0, out: 4.0 } } } }
-sandbox: { driver: auto, level: basic, memoryMb: 2048, pids: 512, cpus: 2 }
-limits: { depth: 3, agents: 50, costUsd: 10, sessionsPerProject: 10, idleMinutes: 30, callerTimeoutMs: 60000, reconnectGraceMs: 10000 }
+sandbox: { driver: podman, level: strict, memoryMb: 2049, pids: 513, cpus: 3 }
+limits: { depth: 4, agents: 51, costUsd: 11, sessionsPerProject: 11, idleMinutes: 31, callerTimeoutMs: 60001, reconnectGraceMs: 10001 }
 `,
     );
     const settings = (await open()).current();
-    assert.equal(settings.fs.root, at('files'));
-    assert.deepEqual(settings.stats.reportDirs, [at('reports')]);
-    assert.deepEqual(settings.agents, {
-      default: 'embedded',
-      known: { claude: { driver: 'acp', command: 'c', args: ['a'], env: { A: 'b' } } },
+    assert.deepEqual(settings, {
+      allowedHosts: ['api.example.com', '*.example.org', '127.0.0.1:8080', '10.0.0.0/8'],
+      aliases: { ws: 'brave.web_search' },
+      snippets: {
+        brv: {
+          description: 'd',
+          params: { topic: { description: 't', example: 'Python' }, count: { type: 'int', default: 5 } },
+          body: '..{{ topic }}..',
+        },
+      },
+      servers: {
+        github: { command: 'node', args: ['x'], env: { A: 'b' }, cwd: '/tmp', enabled: true, timeoutMs: 30_000 },
+        docs: { url: 'http://x/mcp', transport: 'http', headers: { A: 'b' } },
+        s: { type: 'sse', url: 'http://y/sse' },
+      },
+      notify: { topics: [{ pattern: 'status:*', file: 'status.yaml' }] },
+      output: { maxInlineBytes: 50_001, resultTtlSeconds: 3601, previewLines: 11 },
+      stats: { enabled: false, reportDirs: [at('reports')] },
+      docs: { baseUrl: 'https://docs.example.com/' },
+      fs: { root: at('files') },
+      http: {
+        publicUrl: 'https://x.example.com',
+        allowedOrigins: ['https://y.example.com'],
+        maxBodyBytes: 4_194_305,
+        allowRemoteConfig: true,
+      },
+      code: { timeoutMs: 30_001, maxMemoryMb: 65, maxCalls: 1001 },
+      agents: { default: 'claude', known: { claude: { driver: 'acp', command: 'c', args: ['a'], env: { A: 'b' } } } },
+      providers: {
+        main: {
+          shape: 'openai',
+          baseUrl: 'http://m',
+          secret: 'OPENAI_KEY',
+          prices: { 'some-model': { in: 1, out: 4 } },
+        },
+      },
+      sandbox: { driver: 'podman', level: 'strict', memoryMb: 2049, pids: 513, cpus: 3 },
+      limits: {
+        depth: 4,
+        agents: 51,
+        costUsd: 11,
+        sessionsPerProject: 11,
+        idleMinutes: 31,
+        callerTimeoutMs: 60_001,
+        reconnectGraceMs: 10_001,
+      },
+      prompts: { excel: 'instructions..' },
     });
-    assert.deepEqual(settings.prompts, { excel: 'instructions..' });
     assert.ok(Object.isFrozen(settings.servers['github']));
   });
 
@@ -234,8 +293,14 @@ describe('errors', () => {
     assert.match(await refusal(), /alias/i);
     await put('config.yaml', `aliases: ${'['.repeat(200_000)}`);
     assert.match(await refusal(), /nested too deep/);
-    await put('config.yaml', `aliases: ${'{a: '.repeat(900)}`);
-    assert.match(await refusal(), /config\.yaml:1: /);
+    await put('config.yaml', `aliases: ${'{a: '.repeat(50_000)}`);
+    assert.match(await refusal(), /config\.yaml:1: .*nested too deep/);
+    await put('config.yaml', `include:${'\n  - "gone.yaml"'.repeat(100)}\n  - "a\\0.yaml"\n`);
+    assert.match(await refusal(), /holds a NUL character/);
+    const names = Array.from({ length: 101 }, (_, n) => `part${n}.yaml`);
+    for (const name of names) await put(name, '');
+    await put('config.yaml', `include: [${names.join(', ')}]\n`);
+    assert.match(await refusal(), /config\.yaml:1: more than \d+ files are included/);
     await put(
       'config.yaml',
       `aliases:\n${Array.from({ length: 600 }, (_, i) => `${' '.repeat(i + 1)}a:`).join('\n')}\n`,
