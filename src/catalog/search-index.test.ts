@@ -4,6 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Worker } from 'node:worker_threads';
 import { openSearchIndex, type SearchDoc, type SearchIndex } from './index.ts';
 import { scan } from './search-scan.ts';
 
@@ -173,6 +175,34 @@ describe('search index', () => {
     await index.sync();
     assert.deepEqual(await ids(index, 'newer'), ['a']);
     assert.deepEqual(await ids(index, 'older'), []);
+  });
+
+  test('a thread that dies while it is filled is filled again, and searches wait for no longer than that', async () => {
+    docs.set('1', doc('1', 'weather'));
+    const workers: Worker[] = [];
+    const note = (worker: Worker): void => void workers.push(worker);
+    process.on('worker', note);
+    let isKilled = false;
+    const index = openSearchIndex({
+      path: join(folder, 'index.db'),
+      source: {
+        known: () => docs.values(),
+        load: async (wanted) => {
+          if (wanted.length > 0 && !isKilled) {
+            isKilled = true;
+            // What is loaded is on its way to the thread when that ends.
+            void workers[0]!.terminate();
+          }
+          return wanted.flatMap((id) => docs.get(id) ?? []);
+        },
+      },
+      onProblem: (problem) => problems.push(problem),
+    });
+    open.push(index);
+    const found = await Promise.race([ids(index, 'weather'), sleep(10_000, 'none in ten seconds', { ref: false })]);
+    process.off('worker', note);
+    assert.deepEqual(found, ['1']);
+    assert.equal(workers.length, 2);
   });
 
   test('two processes of one home share the file', async () => {

@@ -25,6 +25,8 @@ export function openSearchIndex(options: SearchIndexOptions): SearchIndex {
 
 interface Waiting {
   request: Request;
+  /** A part of a sync: the next one begins when this one has failed. */
+  isOfSync: boolean;
   resolve: (value: unknown) => void;
   reject: (error: Error) => void;
 }
@@ -101,7 +103,9 @@ class ThreadedIndex implements SearchIndex {
 
   async #firstSync(): Promise<void> {
     if (this.#isClosed) throw new Error('the search index is closed');
-    await (this.#synced ?? this.sync()).catch(() => {});
+    // Where the thread is started again meanwhile, another one follows.
+    for (let awaited; awaited !== this.#synced || !awaited; await awaited.catch(() => {}))
+      awaited = this.#synced ?? this.sync();
   }
 
   #start(): void {
@@ -130,22 +134,24 @@ class ThreadedIndex implements SearchIndex {
     if (this.#restarts++ < maxRestarts) this.#start();
     else this.#options.onProblem('the search thread does not stay up; searches read every document instead');
     const synced = this.#worker ? this.sync() : Promise.resolve();
-    for (const each of waiting) void synced.then(() => this.#again(each)).catch(each.reject);
+    for (const each of waiting)
+      if (each.isOfSync) each.reject(new Error('the search thread was started again'));
+      else void synced.then(() => this.#again(each)).catch(each.reject);
   }
 
-  async #again({ request, resolve, reject }: Waiting): Promise<void> {
+  async #again({ request, resolve }: Waiting): Promise<void> {
     if (request.kind === 'query') resolve(await this.query(request.text, request.options));
     else if (request.kind === 'rank') resolve(await this.rank(request.text, request.options));
-    else if (request.kind === 'put' || request.kind === 'remove') resolve(undefined);
-    else reject(new Error('the search thread was started again'));
+    // The sync has told the thread of every change.
+    else resolve(undefined);
   }
 
-  #ask(request: Request): Promise<unknown> {
+  #ask(request: Request, isOfSync = false): Promise<unknown> {
     const worker = this.#worker;
     if (!worker || this.#isClosed) return Promise.reject(new Error('the search index is closed'));
     const number = this.#numbers++;
     return new Promise((resolve, reject) => {
-      this.#waiting.set(number, { request, resolve, reject });
+      this.#waiting.set(number, { request, isOfSync, resolve, reject });
       // Held open only while somebody waits.
       worker.ref();
       worker.postMessage({ ...request, number });
@@ -168,7 +174,7 @@ class ThreadedIndex implements SearchIndex {
     this.#changedMeanwhile = new Set();
     try {
       const known = await this.#stamps();
-      const state = (await this.#ask({ kind: 'sum' })) as { count: number; sum: [number, number] };
+      const state = (await this.#ask({ kind: 'sum' }, true)) as { count: number; sum: [number, number] };
       if (state.count === known.ids.length && state.sum[0] === known.sum[0] && state.sum[1] === known.sum[1])
         return { loaded: 0, removed: 0 };
       return await this.#repair(known);
@@ -198,18 +204,18 @@ class ThreadedIndex implements SearchIndex {
     for (let from = 0; from < ids.length; from += compareAtOnce) {
       const some = ids.slice(from, from + compareAtOnce);
       const theirs = stamps.slice(from * 2, (from + compareAtOnce) * 2);
-      wanted.push(...((await this.#ask({ kind: 'compare', ids: some, stamps: theirs })) as string[]));
+      wanted.push(...((await this.#ask({ kind: 'compare', ids: some, stamps: theirs }, true)) as string[]));
     }
     // The source may have changed while it was read through: what seems to be gone is looked up before it is dropped.
-    const unseen = (await this.#ask({ kind: 'compared' })) as string[];
+    const unseen = (await this.#ask({ kind: 'compared' }, true)) as string[];
     const still = new Set((await this.#source.load(unseen)).map((doc) => doc.id));
     const gone = unseen.filter((id) => !still.has(id) && !this.#changedMeanwhile?.has(id));
-    await this.#ask({ kind: 'remove', ids: gone });
+    await this.#ask({ kind: 'remove', ids: gone }, true);
     for (let from = 0; from < wanted.length; from += loadAtOnce) {
       const docs = await this.#source.load(wanted.slice(from, from + loadAtOnce));
-      await this.#ask({ kind: 'put', docs: docs.filter((doc) => !this.#changedMeanwhile?.has(doc.id)) });
+      await this.#ask({ kind: 'put', docs: docs.filter((doc) => !this.#changedMeanwhile?.has(doc.id)) }, true);
     }
-    if (wanted.length >= loadAtOnce) await this.#ask({ kind: 'settle' });
+    if (wanted.length >= loadAtOnce) await this.#ask({ kind: 'settle' }, true);
     return { loaded: wanted.length, removed: gone.length };
   }
 
