@@ -11,6 +11,8 @@ export class ToolOrder {
   #size = 0;
   /** Tools that have no place yet: many take theirs in one go, which moves the others only once. */
   #added: number[] = [];
+  /** Grows whenever tools change their places. */
+  #moves = 0;
 
   constructor(table: ToolTable) {
     this.#table = table;
@@ -28,6 +30,7 @@ export class ToolOrder {
     });
     keys.sort(compareSummaries);
     this.#added = [];
+    this.#moves++;
     this.#size = keys.length;
     this.#numbers = new Int32Array(Math.max(1024, keys.length));
     keys.forEach(({ number }, at) => (this.#numbers[at] = number));
@@ -56,15 +59,30 @@ export class ToolOrder {
     let at = this.#placeOf(this.#table.key(number));
     // A copied file may stand in the very same place.
     while (at < this.#size && this.#numbers[at] !== number) at++;
-    if (at < this.#size) this.#numbers.copyWithin(at, at + 1, this.#size--);
+    if (at >= this.#size) return;
+    this.#numbers.copyWithin(at, at + 1, this.#size--);
+    this.#moves++;
   }
 
-  /** All after `key` (from the start without one), in order. */
+  /** All after `key` (from the start without one), in order; whoever takes their time misses none that stays. */
   *after(key?: OrderKey): Generator<ToolSummary> {
     this.#takeIn();
-    let at = key ? this.#placeOf(key) : 0;
-    if (key && at < this.#size && compareSummaries(this.#at(at), key) === 0) at++;
-    for (; at < this.#size; at++) yield this.#at(at);
+    let at = this.#placeAfter(key);
+    for (let moves = this.#moves; at < this.#size; at++) {
+      const summary = this.#at(at);
+      yield summary;
+      if (moves === this.#moves) continue;
+      // One that was changed is at first among those without a place.
+      this.#takeIn();
+      moves = this.#moves;
+      at = this.#placeAfter(summary) - 1;
+    }
+  }
+
+  #placeAfter(key: OrderKey | undefined): number {
+    if (!key) return 0;
+    const at = this.#placeOf(key);
+    return at < this.#size && compareSummaries(this.#at(at), key) === 0 ? at + 1 : at;
   }
 
   #at(place: number): ToolSummary {
@@ -77,6 +95,7 @@ export class ToolOrder {
     const added = this.#added.map((number) => ({ number, key: this.#table.key(number) }));
     added.sort((a, b) => compareSummaries(a.key, b.key));
     this.#added = [];
+    this.#moves++;
     let end = this.#size;
     this.#size += added.length;
     if (this.#size > this.#numbers.length) {

@@ -35,18 +35,9 @@ export class OrderedSummaries {
     return this.#items.length;
   }
 
-  /** Replaces all at once; for loading. */
+  /** Replaces all at once. */
   fill(items: ToolSummary[]): void {
     this.#items = items.toSorted(compareSummaries);
-  }
-
-  add(item: ToolSummary): void {
-    this.#items.splice(this.#placeOf(item), 0, item);
-  }
-
-  remove(item: ToolSummary): void {
-    const at = this.#placeOf(item);
-    if (this.#items[at]?.id === item.id) this.#items.splice(at, 1);
   }
 
   /** All after `key` (from the start without one), in order. */

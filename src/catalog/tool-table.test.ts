@@ -131,6 +131,42 @@ test('tools stand in order however many come between two looks, and whatever lea
   );
 });
 
+test('whoever lists slowly meets each tool that stays once, whatever comes, goes and is switched meanwhile', () => {
+  const named = (name: string, isEnabled = true): ToolSummary => ({
+    id: `id ${name}`,
+    slug: name,
+    version: 'v1',
+    bundleID: bundles[0]!,
+    name,
+    type: 'http',
+    isEnabled,
+    createdAt: times[0]!,
+    modifiedAt: times[0]!,
+    file: { path: toolPath(bundles[0]!, name, 'v1'), mtimeMs: 1, size: 1 },
+  });
+  const aName = fc.integer({ min: 10, max: 40 }).map(String);
+  const aChange = fc.record({ name: aName, how: fc.constantFrom('come', 'go', 'switch') });
+  fc.assert(
+    fc.property(fc.uniqueArray(aName, { minLength: 1 }), fc.array(fc.array(aChange)), (there, changes) => {
+      const records = new StoredRecords();
+      for (const name of there) records.takeSummary(named(name));
+      const stays = new Set(there);
+      const met: string[] = [];
+      for (const { name } of records.ordered.after()) {
+        met.push(name);
+        for (const change of changes[met.length - 1] ?? []) {
+          const isThere = records.byName(change.name).length > 0;
+          if (change.how === 'go' && records.forget(named(change.name).file!.path)) stays.delete(change.name);
+          if (change.how === 'come' && !isThere) records.takeSummary(named(change.name));
+          if (change.how === 'switch' && isThere) records.takeSummary(named(change.name, false));
+        }
+      }
+      assert.deepEqual([...new Set(met)].sort(), met, 'in order, none twice');
+      for (const name of stays) assert.ok(met.includes(name), `${name} was missed`);
+    }),
+  );
+});
+
 function agree(records: StoredRecords, expected: ToolSummary[]): void {
   const sorted = expected.toSorted(compareSummaries);
   const listed = [...records.ordered.after()];
