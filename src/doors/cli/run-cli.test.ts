@@ -77,6 +77,9 @@ test('with --json bad usage is one line of JSON as well, but not where --json be
     [['token', 'create', '--name', 'x', '--json'], /--scope/],
     [['tools', '--bogus', '--json'], /unknown option '--bogus'/],
     [['--json', 'nowhere'], /unknown command 'nowhere'/],
+    [['token', '--json'], /^token needs one of its commands: create, list, revoke, rotate$/],
+    [['--json', 'token', 'bogus'], /unknown command 'bogus'/],
+    [['token', '--json', '--bogus'], /unknown option '--bogus'/],
   ] as const) {
     const { code, out, err } = await run(...args);
     assert.deepEqual([code, out], [2, ''], args.join(' '));
@@ -87,10 +90,11 @@ test('with --json bad usage is one line of JSON as well, but not where --json be
   assert.match((await run('projcet', '--', '--json')).err, /^error: unknown command/);
 });
 
-test('options that every command has may stand before it', async () => {
+test('options that every command has may stand before it, or before the last word of its name', async () => {
   for (const args of [
     ['--home', '/elsewhere', 'token', 'list'],
     ['--home=/elsewhere', '--json', 'tools', 'x'],
+    ['token', '--json', '--home', '/elsewhere', 'list'],
     ['--json', '--home', '/elsewhere', 'project', 'exec', 'demo', '--', 'ls', '--home', '/inside'],
   ])
     assert.match((await run(...args)).err, /No server is running on \/elsewhere/, args.join(' '));

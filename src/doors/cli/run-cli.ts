@@ -35,7 +35,8 @@ export async function runCli(
     await program.parseAsync(meant(program, argv), { from: 'user' });
     return 0;
   } catch (error) {
-    return report(error, terminal, isJson);
+    const isHelp = error instanceof CommanderError && error.code === 'commander.help' && error.exitCode !== 0;
+    return report(isHelp && isJson ? new BadUsage(choices(program, argv)) : error, terminal, isJson);
   }
 }
 
@@ -63,16 +64,36 @@ function meant(program: Command, argv: readonly string[]): string[] {
   return isKnown ? words : [first];
 }
 
-/** `oubliette --home DIR token list` as `oubliette token list --home DIR`: every command has these options. */
+/** `oubliette --home DIR token --json list` as `oubliette token list --home DIR --json`: every command has these options. */
 function commonOptionsLast(program: Command, argv: readonly string[]): string[] {
+  const names: string[] = [];
+  const options: string[] = [];
+  let at: Command | undefined = program;
   let from = 0;
-  while (from < argv.length && /^--(json|home)(=|$)/.test(argv[from]!)) from += argv[from] === '--home' ? 2 : 1;
-  const [options, words] = [argv.slice(0, from), argv.slice(from)];
-  if (words[0] === undefined || words[0].startsWith('-')) return [...argv];
-  const below = (command: Command | undefined, name = '') => command?.commands.find((each) => each.name() === name);
-  let depth = 1;
-  for (let at = below(below(program, words[0]), words[1]); at; at = below(at, words[depth])) depth++;
-  return [...words.slice(0, depth), ...options, ...words.slice(depth)];
+  while (from < argv.length && at && at.commands.length > 0) {
+    const word = argv[from]!;
+    if (/^--(json|home)(=|$)/.test(word)) {
+      options.push(...argv.slice(from, (from += word === '--home' ? 2 : 1)));
+      continue;
+    }
+    const below: Command | undefined = at.commands.find((each) => each.name() === word);
+    // What is no command may be meant as one, and is then to be told as such.
+    if (!below && (at !== program || word.startsWith('-'))) break;
+    names.push(word);
+    at = below;
+    from++;
+  }
+  if (names.length === 0) return [...argv];
+  // A group alone does nothing that they could change.
+  const isGroup = at !== undefined && at.commands.length > 0 && at.options.length === 0;
+  return [...names, ...(isGroup ? [] : options), ...argv.slice(from)];
+}
+
+/** The commands below the one that was named, which is a group. */
+function choices(program: Command, argv: readonly string[]): string {
+  let at = program;
+  for (const word of argv) at = at.commands.find((each) => each.name() === word) ?? at;
+  return `${at.name()} needs one of its commands: ${at.commands.map((each) => each.name()).join(', ')}`;
 }
 
 // Subcommands do not take over these settings by themselves when they are made before.
