@@ -43,8 +43,14 @@ export const withoutLibrary = (library) =>
 export const nodeMemory = { MALLOC_ARENA_MAX: '2' };
 
 /** Our environment, with a place where Node keeps compiled modules: the second start takes half the time. */
-export function nodeEnvironment() {
-  return { ...nodeMemory, NODE_COMPILE_CACHE: join(homedir(), '.cache', 'oubliette', 'compiled'), ...process.env };
+export function nodeEnvironment(homeFolder = homedir) {
+  try {
+    const compiled = join(homeFolder(), '.cache', 'oubliette', 'compiled');
+    return { ...nodeMemory, NODE_COMPILE_CACHE: compiled, ...process.env };
+  } catch {
+    // An account that is known nowhere, as containers like to have, has no home, and Node fails when it is asked for it.
+    return { ...nodeMemory, ...process.env, HOME: '/' };
+  }
 }
 
 /** Flags that every one of our programs runs with. */

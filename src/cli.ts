@@ -5,10 +5,13 @@ import { packageRoot } from './entry.ts';
 
 const { version } = JSON.parse(readFileSync(join(packageRoot, 'package.json'), 'utf8')) as { version: string };
 
+let isServing = false;
+
 // Each program is loaded only by the command that needs it: a client command must not pay for the server.
 const programs: Programs = {
   version,
   async serve(options) {
+    isServing = true;
     const { startServer } = await import('./main.ts');
     return startServer(options);
   },
@@ -44,8 +47,11 @@ const programs: Programs = {
 };
 
 endWithLauncher();
-// `oubliette tools | head` closes our output early; that is no failure.
-process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1));
+// `oubliette tools | head` closes our output early; that is no failure. A server is there for others than its readers.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (!isServing) process.exit(error.code === 'EPIPE' ? 0 : 1);
+});
+process.stderr.on('error', () => {});
 
 process.exitCode = await runCli(
   process.argv.slice(2),

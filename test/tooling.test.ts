@@ -60,6 +60,18 @@ test('a machine without a library that our Node needs is told what to install', 
   await rm(folder, { recursive: true });
 });
 
+test('an account without a home folder can start our programs', async () => {
+  const { nodeEnvironment } = (await import(new URL('../scripts/node.js', import.meta.url).href)) as {
+    nodeEnvironment(homeFolder?: () => string): Record<string, string>;
+  };
+  const nobody = nodeEnvironment(() => {
+    throw new Error('uv_os_homedir returned ENOENT');
+  });
+  assert.equal(nobody['HOME'], '/');
+  assert.equal(nobody['NODE_COMPILE_CACHE'], process.env['NODE_COMPILE_CACHE']);
+  assert.equal(nobody['MALLOC_ARENA_MAX'], process.env['MALLOC_ARENA_MAX'] ?? '2');
+});
+
 test('a program that Ctrl-C or another signal ended leaves the exit code that shells give it', () => {
   const url = new URL('../scripts/run-child.js', import.meta.url).href;
   for (const [signal, code] of [

@@ -93,6 +93,24 @@ test('people read the addresses, and Ctrl-C stops it', async () => {
   assert.deepEqual(await once(child, 'exit'), [0, null]);
 });
 
+test('a server whose output nobody reads any more serves on, and ends cleanly', async () => {
+  for (const unread of ['stdout', 'stderr'] as const) {
+    const home = join(scratch, `no-${unread}`);
+    const child = spawn(process.execPath, ['src/cli.ts', 'serve', '--port', '0', '--home', home], {
+      cwd: root,
+      env: cleanEnv(),
+    });
+    child[unread].destroy();
+    for (const each of [child.stdout, child.stderr]) each.resume();
+    const exited = once(child, 'exit');
+    await until(async () => child.exitCode !== null || (await readFile(join(home, 'server.json')).catch(() => false)));
+    // What it says to the one that does not read comes after that.
+    child.kill('SIGTERM');
+    assert.deepEqual(await exited, [0, null], unread);
+    assert.match(await readFile(join(home, 'logs', 'server.log'), 'utf8'), /"span":"server\.stop"/, unread);
+  }
+});
+
 test('the environment sets what flags do not', async () => {
   const home = join(scratch, 'env');
   const server = await startTestServer({
