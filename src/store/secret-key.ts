@@ -1,6 +1,8 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
-import { chmod, readFile } from 'node:fs/promises';
-import { createFile, replaceFile } from './files.ts';
+import { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { chmod } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { createFile } from './files.ts';
 
 interface Key {
   id: string;
@@ -14,25 +16,33 @@ export interface Sealed {
   box: Uint8Array;
 }
 
-/** The keys that lie beside the database, newest first; an older one is there only while a rotation is under way. */
+/**
+ * The keys that lie beside the database, newest first; an older one is there only while a rotation is under way. What
+ * reads or changes the file does so at once: it belongs into the write transaction that keeps other processes away.
+ */
 export interface KeyRing {
   /** AES-256-GCM under the newest key; `bound` cannot be changed without breaking the seal. */
   seal(text: string, bound: string): Sealed;
   /** Undefined when the key is gone or the seal is broken. */
   unseal(sealed: Sealed, bound: string): string | undefined;
   has(keyId: string): boolean;
-  /** Puts a new key in front; the old ones stay readable until `forgetOld`. */
-  addKey(): Promise<void>;
-  forgetOld(): Promise<void>;
-  /** Another process may have rotated. */
-  reload(): Promise<void>;
+  /** Puts a new key in front; the old ones stay readable until they are forgotten. */
+  addKey(): void;
+  /** Forgets all but the newest key and those that are still needed. */
+  forgetOld(isNeeded: (keyId: string) => boolean): void;
+  /** Another process may have rotated; true when it did. */
+  reload(): boolean;
 }
 
 /** Opens the key file, mode 0600, or makes it; the file system decides which of several starting processes does. */
 export async function openKeyRing(path: string): Promise<KeyRing> {
   await createFile(path, render([newKey()]), 0o600);
   await chmod(path, 0o600);
-  let keys = await read(path);
+  let keys = read(path);
+  const write = (next: Key[]): void => {
+    replaceNow(path, render(next));
+    keys = next;
+  };
   return {
     seal(text, bound) {
       const [key] = keys;
@@ -55,18 +65,16 @@ export async function openKeyRing(path: string): Promise<KeyRing> {
       }
     },
     has: (keyId) => keys.some((each) => each.id === keyId),
-    async addKey() {
-      const next = [newKey(), ...(await read(path))];
-      await replaceFile(path, render(next), 0o600);
-      keys = next;
+    addKey() {
+      write([newKey(), ...read(path)]);
     },
-    async forgetOld() {
-      const next = keys.slice(0, 1);
-      await replaceFile(path, render(next), 0o600);
-      keys = next;
+    forgetOld(isNeeded) {
+      write(read(path).filter((key, index) => index === 0 || isNeeded(key.id)));
     },
-    async reload() {
-      keys = await read(path);
+    reload() {
+      const before = keys;
+      keys = read(path);
+      return keys.some((key, index) => key.id !== before[index]?.id);
     },
   };
 }
@@ -74,8 +82,23 @@ export async function openKeyRing(path: string): Promise<KeyRing> {
 const newKey = (): Key => ({ id: randomBytes(8).toString('hex'), bytes: randomBytes(32) });
 const render = (keys: Key[]): string => keys.map((key) => `${key.id} ${key.bytes.toString('base64')}\n`).join('');
 
-async function read(path: string): Promise<Key[]> {
-  const lines = (await readFile(path, 'utf8')).split('\n').filter((line) => line.trim() !== '');
+/** The whole file or nothing, on disk when this returns. */
+function replaceNow(path: string, text: string): void {
+  const temp = `${path}.${process.pid}.tmp`;
+  writeFileSync(temp, text, { mode: 0o600, flush: true });
+  renameSync(temp, path);
+  const folder = openSync(dirname(path), 'r');
+  try {
+    fsyncSync(folder);
+  } finally {
+    closeSync(folder);
+  }
+}
+
+function read(path: string): Key[] {
+  const lines = readFileSync(path, 'utf8')
+    .split('\n')
+    .filter((line) => line.trim() !== '');
   const keys = lines.map((line) => {
     const [id = '', bytes = ''] = line.trim().split(' ');
     return { id, bytes: Buffer.from(bytes, 'base64') };

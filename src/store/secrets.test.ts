@@ -3,7 +3,8 @@ import { mkdtemp, readFile, readdir, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { secretForms } from './redactor.ts';
+import { until } from '../../test/kit/until.ts';
+import { redactor, secretForms } from './redactor.ts';
 import { sqliteSecrets, type SecretStore } from './secrets.ts';
 import { Database } from './sqlite.ts';
 
@@ -85,6 +86,52 @@ test('a new key makes the old one useless and keeps every secret, also for anoth
   await two.set('C', 'third value');
   assert.equal((await one.get('C')).value, 'third value');
   assert.equal((await two.get('B')).value, 'second value');
+});
+
+test('a secret that another process sealed under a new key is made unreadable as soon as it can be used', async () => {
+  const home = await folder();
+  const one = await open(home);
+  const two = await open(home);
+  const hidden = redactor(two);
+  await one.set('A', 'first value');
+  assert.equal(hidden.text((await two.get('A')).value), '[secret:A]');
+  const before = two.version();
+  await one.rotateKey();
+  await one.set('B', 'second value');
+  await until(() => two.version() > before + 1);
+  hidden.text('has looked at what there is, and cannot open it yet');
+  assert.equal(hidden.text((await two.get('B')).value), '[secret:B]');
+});
+
+test('two processes that take new keys at the same moment lose no secret', async () => {
+  const home = await folder();
+  const one = await open(home);
+  const two = await open(home);
+  await one.set('A', 'first value');
+  for (let round = 0; round < 20; round++) {
+    await Promise.all([
+      one.rotateKey(),
+      two.rotateKey(),
+      one.set('B', `value ${round} of one`),
+      two.set('C', 'third value'),
+    ]);
+    const fresh = await open(home);
+    assert.deepEqual(
+      await Promise.all(['A', 'B', 'C'].map(async (name) => (await fresh.get(name)).value)),
+      ['first value', `value ${round} of one`, 'third value'],
+      `round ${round}`,
+    );
+  }
+  assert.equal((await readFile(join(home, 'secret.key'), 'utf8')).trim().split('\n').length, 1);
+});
+
+test('a key that another process took while there was no secret is the one that the first is sealed under', async () => {
+  const home = await folder();
+  const one = await open(home);
+  const two = await open(home);
+  await one.rotateKey();
+  await two.set('A', 'first value');
+  assert.equal((await (await open(home)).get('A')).value, 'first value');
 });
 
 test('a row that was moved to another name or freed of its hosts by hand cannot be read', async () => {

@@ -69,12 +69,15 @@ export async function sqliteSecrets(db: Database, keyFile: string): Promise<Secr
   // Own changes count at once; those of other processes are looked for a few times a second.
   let lastVersion = 0;
   let lookedAt = -Infinity;
+  /** How often keys of other processes made more of the same rows readable. */
+  let reloads = 0;
   const version = (): number => {
     const now = performance.now();
-    if (now - lookedAt < recheckMs) return lastVersion;
-    lookedAt = now;
-    lastVersion = db.get<{ version: number }>('SELECT version FROM secrets_version')?.version ?? 0;
-    return lastVersion;
+    if (now - lookedAt >= recheckMs) {
+      lookedAt = now;
+      lastVersion = db.get<{ version: number }>('SELECT version FROM secrets_version')?.version ?? 0;
+    }
+    return lastVersion + reloads;
   };
   const change = async <T>(run: (tx: Database) => T): Promise<T> => {
     const done = await db.write((tx) => {
@@ -97,16 +100,14 @@ export async function sqliteSecrets(db: Database, keyFile: string): Promise<Secr
     return known;
   }
   /** A row under a key we do not have was written by a process that rotated. */
-  async function freshKeys(): Promise<void> {
-    if (!rows().some((row) => !ring.has(row.key_id))) return;
-    await ring.reload();
-    knownVersion = -1;
+  function freshKeys(): void {
+    if (rows().some((row) => !ring.has(row.key_id)) && ring.reload()) reloads++;
   }
   async function get(name: string): Promise<Secret> {
     let secret = refresh().get(name);
     if (!secret) {
       lookedAt = -Infinity;
-      await freshKeys();
+      freshKeys();
       secret = refresh().get(name);
     }
     if (!secret) throw fail('secret.missing', { name });
@@ -116,11 +117,12 @@ export async function sqliteSecrets(db: Database, keyFile: string): Promise<Secr
   return {
     async set(name, value, hosts) {
       checkSecret(name, value);
-      await freshKeys();
       const hostText = hosts === undefined || hosts.length === 0 ? null : JSON.stringify(hosts);
-      const { keyId, nonce, box } = ring.seal(value, bound(name, hostText));
       const at = new Date().toISOString();
       const row = await change((tx) => {
+        // Not before: another process may take a new key until this one writes.
+        ring.reload();
+        const { keyId, nonce, box } = ring.seal(value, bound(name, hostText));
         tx.run(
           `INSERT INTO secrets VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (name) DO UPDATE SET
            hosts = excluded.hosts, key_id = excluded.key_id, nonce = excluded.nonce, box = excluded.box, updated_at = excluded.updated_at`,
@@ -137,7 +139,7 @@ export async function sqliteSecrets(db: Database, keyFile: string): Promise<Secr
       return info(row as Row, true);
     },
     async list() {
-      await freshKeys();
+      freshKeys();
       return rows().map((row) => info(row, open(row) !== undefined));
     },
     remove: (name) => change((tx) => tx.run('DELETE FROM secrets WHERE name = ?', name) > 0),
@@ -154,8 +156,8 @@ export async function sqliteSecrets(db: Database, keyFile: string): Promise<Secr
       return filled + text.slice(from);
     },
     async rotateKey() {
-      await ring.addKey();
       const count = await change((tx) => {
+        ring.addKey();
         const all = tx.all<Row>('SELECT * FROM secrets');
         let sealedAnew = 0;
         for (const row of all) {
@@ -167,7 +169,10 @@ export async function sqliteSecrets(db: Database, keyFile: string): Promise<Secr
         }
         return sealedAnew;
       });
-      await ring.forgetOld();
+      await db.write((tx) => {
+        const needed = new Set(tx.all<{ key_id: string }>('SELECT key_id FROM secrets').map((row) => row.key_id));
+        ring.forgetOld((keyId) => needed.has(keyId));
+      });
       return count;
     },
     version,
