@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict';
 import { once, EventEmitter } from 'node:events';
-import { mkdir, open as openFile, readFile, readdir, rename, rmdir } from 'node:fs/promises';
+import { writeFileSync } from 'node:fs';
+import { lstat, mkdir, open as openFile, readFile, readdir, rename, rmdir, symlink, writeFile } from 'node:fs/promises';
 import { describe, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { patient } from '../../test/kit/patience.ts';
+import { until } from '../../test/kit/until.ts';
 import { configFolder } from './fixtures/config-folder.ts';
-import type { ConfigRoom } from './index.ts';
+import { openConfig, type ConfigRoom } from './index.ts';
 
 const { at, put, open } = configFolder();
 
@@ -76,6 +78,24 @@ describe('watching', () => {
     assert.deepEqual(room.current().prompts, { demo: 'hello' });
   });
 
+  test('what is written while the file is read is seen as well', async () => {
+    const attempt = async (turns: number): Promise<void> => {
+      const config = at(`config-${turns}.yaml`);
+      await writeFile(config, 'aliases: { a: b.c }\n');
+      const room = await openConfig({ config, prompts: at('prompts.yaml') });
+      try {
+        const reading = room.reload();
+        for (let i = 0; i < turns; i++) await nextTurn();
+        writeFileSync(config, 'aliases: { a: d.e }\n');
+        await reading;
+        await until(() => room.current().aliases['a'] === 'd.e');
+      } finally {
+        room.close();
+      }
+    };
+    await Promise.all(Array.from({ length: 60 }, (_, turns) => attempt(turns)));
+  });
+
   test('a broken file keeps the old settings, is reported once, and heals', async () => {
     await put('config.yaml', 'aliases: { a: b.c }\n');
     const room = await open();
@@ -139,6 +159,16 @@ describe('editing', () => {
     assert.equal(room.current().output.previewLines, 3);
     assert.equal(room.current().fs.root, undefined);
     assert.ok(!(await readdir(at('.'))).some((name) => name.endsWith('.tmp')));
+  });
+
+  test('a file with line ends of Windows keeps them, and a link to a file stays one', async () => {
+    await put('elsewhere.yaml', '# top\r\naliases:\r\n  a: b.c\r\n');
+    await symlink(at('elsewhere.yaml'), at('config.yaml'));
+    const room = await open();
+    await room.edit(['aliases', 'b'], 'd.e');
+    assert.ok((await lstat(at('config.yaml'))).isSymbolicLink());
+    const text = '# top\r\naliases:\r\n  a: b.c\r\n  b: d.e\r\n';
+    assert.equal(await readFile(at('elsewhere.yaml'), 'utf8'), text);
   });
 
   test('works on the commented example and on an empty section', async () => {

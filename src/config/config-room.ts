@@ -1,3 +1,4 @@
+import { realpath } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { fail, type Settings } from '../schema/index.ts';
@@ -65,8 +66,11 @@ class WatchedConfig implements ConfigRoom {
     this.#watch = new FileWatch(() => void this.reload());
   }
 
-  watch(): Promise<void> {
-    return this.#watch.look(this.#files.keys());
+  /** Looks at what was read, and at `more`; a file that was written while it was read has changed. */
+  async watch(read = this.#files, more: Iterable<string> = []): Promise<void> {
+    await this.#watch.look(new Set([...read.keys(), ...more]));
+    for (const [file, text] of read)
+      if ((await readText(file).catch(() => undefined)) !== text) return this.#watch.distrust();
   }
 
   current(): Settings {
@@ -84,7 +88,7 @@ class WatchedConfig implements ConfigRoom {
       } catch (error) {
         if (!(error instanceof BrokenFiles)) throw error;
         // What was read before stays watched: a file that is mended may be one that the broken text no longer names.
-        await this.#watch.look(new Set([...error.files.keys(), ...this.#files.keys()]));
+        await this.watch(error.files, this.#files.keys());
         this.#tell({ ok: false, errors: error.list.map(inWords) });
       }
       return this.#report;
@@ -101,7 +105,8 @@ class WatchedConfig implements ConfigRoom {
           if (value === undefined) refuseInherited(loaded, path);
           // Somebody wrote between reading and now: start again from their text.
           if (((await readText(this.#paths.config)) ?? '') !== before && tries < 10) continue;
-          await replaceFile(this.#paths.config, after);
+          // A link to a file elsewhere stays one.
+          await replaceFile(await realpath(this.#paths.config).catch(() => this.#paths.config), after);
           await this.#take(loaded);
           return;
         }
@@ -131,7 +136,7 @@ class WatchedConfig implements ConfigRoom {
     const before = JSON.stringify(this.#settings);
     this.#settings = this.#fill(loaded);
     this.#files = loaded.files;
-    await this.#watch.look(loaded.files.keys());
+    await this.watch();
     this.#tell({ ok: true, errors: [] });
     if (JSON.stringify(this.#settings) !== before) for (const listener of this.#changed) listener(this.#settings);
   }

@@ -21,7 +21,8 @@ export function edited(file: string, text: string, path: readonly (string | numb
     throw error instanceof Failure ? error : cannotHold(file, path, error);
   }
   const written = doc.toString({ lineWidth: 0 });
-  return written.endsWith('\n') ? written : `${written}\n`;
+  const whole = written.endsWith('\n') ? written : `${written}\n`;
+  return text.includes('\r\n') ? whole.replaceAll(/\r?\n/g, '\r\n') : whole;
 }
 
 const cannotHold = (file: string, path: readonly (string | number)[], cause: unknown): Failure =>

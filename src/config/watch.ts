@@ -34,6 +34,12 @@ export class FileWatch {
     for (const file of this.#files) this.#watch(file);
   }
 
+  /** What is there now is not what was read: it counts as a change. */
+  distrust(): void {
+    this.#marks = '';
+    if (!this.#closed) this.#settle();
+  }
+
   #watch(file: string): void {
     try {
       const watcher = watch(file, { persistent: false }, () => this.#settle());
