@@ -134,6 +134,21 @@ test('says why an agent could not be started and refuses files outside its home'
   assert.match(JSON.stringify(refused), /outside the agent's home/);
 });
 
+test('an agent whose start fails at once is told of like any other that failed, and the supervisor goes on', async (t) => {
+  const where = await place(t);
+  supervise(t, where);
+  const link = await openLink({ session: 'ses_1', ...where, from: 0 });
+  t.after(() => link.close());
+  const failures = (all: SpoolRecord[]): string[] =>
+    all.flatMap((r) => (r.kind === 'state' && r.state.state === 'failed' ? [r.state.reason] : []));
+  link.send({ id: '1', do: 'start', agent: { ...echo, files: { '../evil': 'x' } } });
+  link.send({ id: '2', do: 'start', agent: { ...echo, cwd: program } });
+  link.send({ id: '3', do: 'start', agent: echo });
+  const records = await readUntil(link, (all) => all.some((r) => r.kind === 'state' && r.state.state === 'started'));
+  assert.match(failures(records)[0] ?? '', /outside the agent's home/);
+  assert.match(failures(records)[1] ?? '', /ENOTDIR/);
+});
+
 test('pauses an agent that floods until the server has read, and loses nothing', async (t) => {
   const where = await place(t);
   supervise(t, where);

@@ -112,8 +112,8 @@ async function exec(
 ): Promise<object> {
   const project = await ports.projects.get(call.actor, given.project_id);
   const command = typeof given.command === 'string' ? ['/bin/sh', '-c', given.command] : given.command;
-  if (command.some((part) => part.includes('\0')))
-    throw fail('request.invalid', { reason: 'a command cannot hold a NUL character' });
+  if ([...command, given.workdir ?? ''].some((part) => part.includes('\0')))
+    throw fail('request.invalid', { reason: 'neither a command nor workdir can hold a NUL character' });
   const spec: ExecSpec = {
     command,
     workdir: given.workdir ?? insidePaths.workspace,

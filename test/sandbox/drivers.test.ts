@@ -79,6 +79,27 @@ for (const name of drivers)
       await assert.rejects(driver.exec(spec.id, shell('true')), /not running/);
     });
 
+    test('a command that cannot be started ends like in a shell, and the sandbox goes on', async () => {
+      const spec = await kit.spec();
+      await driver.start(spec);
+      const run = async (command: string[], workdir?: string): Promise<[number | null, string]> => {
+        const { exit_code, stderr } = await driver.exec(spec.id, {
+          command,
+          timeoutMs: 60_000,
+          maxBytes: 1000,
+          ...(workdir !== undefined && { workdir }),
+        });
+        return [exit_code, stderr];
+      };
+      assert.deepEqual(await run(['/bin/true'], '/etc/passwd'), [126, '/etc/passwd: no such folder\n']);
+      assert.deepEqual(await run(['/bin/true'], `/${'d'.repeat(300)}`), [126, `/${'d'.repeat(300)}: no such folder\n`]);
+      assert.deepEqual(await run(['/bin/echo', 'x'.repeat(131_072)]), [126, '/bin/echo: the arguments are too long\n']);
+      assert.deepEqual(await run(['/etc/passwd/x']), [126, '/etc/passwd/x: not a directory\n']);
+      assert.deepEqual(await run(['']), [127, ': not found\n']);
+      assert.equal((await driver.exec(spec.id, shell('echo on'))).stdout, 'on\n');
+      await driver.remove(spec.id);
+    });
+
     test('writes workspace files as the sandbox user and keeps them', async () => {
       const spec = await kit.spec();
       await driver.start(spec);

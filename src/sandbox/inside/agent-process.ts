@@ -68,17 +68,15 @@ export function agentProcess(spool: SpoolWriter, home: string, on: { changed(): 
     const [program, ...args] = agent.command;
     if (!program) return 'the command is empty';
     env = { ...process.env, ...agent.env };
+    let started: ChildProcess;
     try {
       placeFiles(home, agent.files ?? {}, env);
+      started = spawn(program, args, { cwd: agent.cwd, env, stdio: ['pipe', 'pipe', 'pipe'], detached: true });
     } catch (error) {
-      return String((error as Error).message);
+      const reason = (error as Error).message;
+      note({ state: 'failed', reason });
+      return reason;
     }
-    const started = spawn(program, args, {
-      cwd: agent.cwd,
-      env,
-      stdio: ['pipe', 'pipe', 'pipe'],
-      detached: true,
-    });
     child = started;
     wasStarted = true;
     const out = lineSplitter(

@@ -1,5 +1,5 @@
-import { spawn } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
+import { statSync } from 'node:fs';
 import { constants } from 'node:os';
 import type { ExecRequest, FromExec, ToExec } from '../../schema/supervisor.ts';
 import { keepConnected, type Peer } from './reconnect.ts';
@@ -34,13 +34,8 @@ function run(request: ExecRequest, peer: Peer, running: Map<string, () => void>)
     answer.truncated = out.isCut || err.isCut;
     peer.send(answer);
   };
-  const [program = '', ...args] = request.command;
-  const child = spawn(program, args, {
-    cwd: request.workdir,
-    env: { ...process.env, ...request.env },
-    stdio: ['pipe', 'pipe', 'pipe'],
-    detached: true,
-  });
+  const child = begin(request);
+  if (child instanceof Error) return void peer.send({ ...answer, ...notStarted(child, request) });
   let isStopped = false;
   const kill = (): void => {
     isStopped = true;
@@ -61,12 +56,10 @@ function run(request: ExecRequest, peer: Peer, running: Map<string, () => void>)
   child.stderr.on('data', err.push);
   child.stdin.on('error', () => {});
   child.stdin.end(request.stdin ?? '');
-  child.on('error', (error: NodeJS.ErrnoException) => {
-    const said = notStarted(error.code, program, request.workdir);
-    if (said) {
-      answer.exit_code = said.exitCode;
-      err.push(Buffer.from(`${said.reason}\n`));
-    } else answer.error = error.message;
+  child.on('error', (error) => {
+    const { stderr, ...why } = notStarted(error, request);
+    Object.assign(answer, why);
+    if (stderr !== undefined) err.push(Buffer.from(stderr));
     finish();
   });
   // A grandchild may keep the pipes open: what is there shortly after the end is the answer.
@@ -77,16 +70,47 @@ function run(request: ExecRequest, peer: Peer, running: Map<string, () => void>)
   child.on('close', finish);
 }
 
+/** Some failures are told by an event, others are thrown: a supervisor that died of one would take the agent with it. */
+function begin({ command: [program = '', ...args], workdir, env }: ExecRequest): ChildProcessWithoutNullStreams | Error {
+  try {
+    return spawn(program, args, {
+      cwd: workdir,
+      env: { ...process.env, ...env },
+      stdio: ['pipe', 'pipe', 'pipe'],
+      detached: true,
+    });
+  } catch (error) {
+    return error as Error;
+  }
+}
+
+const faults: Record<string, { exit_code: number; reason: string }> = {
+  ENOENT: { exit_code: 127, reason: 'not found' },
+  EACCES: { exit_code: 126, reason: 'permission denied' },
+  ENOTDIR: { exit_code: 126, reason: 'not a directory' },
+  ENAMETOOLONG: { exit_code: 126, reason: 'file name too long' },
+  ELOOP: { exit_code: 126, reason: 'too many levels of links' },
+  ENOEXEC: { exit_code: 126, reason: 'cannot be run' },
+  E2BIG: { exit_code: 126, reason: 'the arguments are too long' },
+};
+
 /** A command that cannot be started ends like in a shell: that is its own fault, not the sandbox's. */
 function notStarted(
-  code: string | undefined,
-  program: string,
-  workdir: string,
-): { exitCode: number; reason: string } | undefined {
-  if (code === 'ENOENT' && !existsSync(workdir)) return { exitCode: 126, reason: `${workdir}: no such folder` };
-  if (code === 'ENOENT') return { exitCode: 127, reason: `${program}: not found` };
-  if (code === 'EACCES') return { exitCode: 126, reason: `${program}: permission denied` };
-  return undefined;
+  error: NodeJS.ErrnoException,
+  { command: [program = ''], workdir }: ExecRequest,
+): Partial<Pick<FromExec, 'error' | 'exit_code' | 'stderr'>> {
+  const fault = program === '' ? faults['ENOENT'] : faults[error.code ?? ''];
+  if (!fault) return { error: error.message };
+  if (!isFolder(workdir)) return { exit_code: 126, stderr: `${workdir}: no such folder\n` };
+  return { exit_code: fault.exit_code, stderr: `${program.slice(0, 200)}: ${fault.reason}\n` };
+}
+
+function isFolder(path: string): boolean {
+  try {
+    return statSync(path).isDirectory();
+  } catch {
+    return false;
+  }
 }
 
 function capped(maxBytes: number): { push(chunk: Buffer): void; text(): string; readonly isCut: boolean } {
