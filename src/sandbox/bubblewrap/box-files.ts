@@ -13,7 +13,10 @@ export interface BoxFile {
   missing: string[];
   diskMb: number;
   startedAt: string;
-  /** PID of the first process of its PID namespace, and when that started: a number alone may be someone else's now. */
+  /**
+   * PID of the first process of its PID namespace, and when that started: a number alone may be someone else's now.
+   * 0 until it has begun.
+   */
   pid: number;
   pidStarted: string;
   /** Folders of its control group: a later server may make its own elsewhere. */
@@ -53,6 +56,20 @@ export async function processStart(pid: number): Promise<string | undefined> {
   // The second field is the program's name in parentheses and may hold anything.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   return fields[0] === 'Z' || fields[0] === 'X' ? undefined : fields[19];
+}
+
+/** In the environment of everything that a box is made of, from its very first process on. */
+export const boxMark = 'OUBLIETTE_BOX';
+
+/** Host PIDs of all that carries the mark of a box. */
+export async function markedWith(id: string): Promise<number[]> {
+  const found: number[] = [];
+  for (const name of await readdir('/proc')) {
+    if (!/^\d+$/.test(name)) continue;
+    const environment = await readFile(`/proc/${name}/environ`, 'utf8').catch(() => '');
+    if (environment.split('\0').includes(`${boxMark}=${id}`)) found.push(Number(name));
+  }
+  return found;
 }
 
 /** Host PIDs of a process's children. */

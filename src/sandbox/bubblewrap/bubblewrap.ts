@@ -14,6 +14,7 @@ import {
   boxFolder,
   boxIds,
   exitCodeOf,
+  markedWith,
   processStart,
   readBox,
   removeBoxFolder,
@@ -59,7 +60,7 @@ export function bubblewrapDriver(options: BubblewrapOptions): SandboxDriver {
       id: box.id,
       driver: 'bubblewrap',
       labels: box.labels,
-      status: (await isAlive(box)) ? 'running' : 'exited',
+      status: box.pid === 0 || (await isAlive(box)) ? 'running' : 'exited',
       startedAt: box.startedAt,
       level: box.level,
       missing: box.missing,
@@ -72,6 +73,7 @@ export function bubblewrapDriver(options: BubblewrapOptions): SandboxDriver {
 
   /** The first process of a PID namespace takes all others with it. */
   const kill = async (box: BoxFile): Promise<void> => {
+    if (box.pid === 0) return killMarked(box.id);
     while (await isAlive(box)) {
       send(box.pid, 'SIGKILL');
       await pause(5);
@@ -99,13 +101,7 @@ export function bubblewrapDriver(options: BubblewrapOptions): SandboxDriver {
       throw fail('sandbox.failed', { reason: `a sandbox ${spec.id} exists already` }, { retryable: false });
     await prepareFolders(spec);
     const root = image?.root ?? (await baseFolder(await (plan ??= planBase()), bases));
-    const begun = await launch({
-      spec: { ...spec, env: { ...image?.env, ...spec.env } },
-      root,
-      able,
-      folder: boxFolder(boxes, spec.id),
-    });
-    const box: BoxFile = {
+    const planned: BoxFile = {
       id: spec.id,
       labels: spec.labels,
       mcp: spec.mcp,
@@ -115,11 +111,34 @@ export function bubblewrapDriver(options: BubblewrapOptions): SandboxDriver {
       missing: able.probe.missing,
       diskMb: spec.limits.diskMb ?? defaultDiskMb,
       startedAt: new Date().toISOString(),
-      ...begun,
+      pid: 0,
+      pidStarted: '',
+      cgroups: [],
     };
-    await writeBox(boxes, box);
+    const begun = await launch({
+      spec: { ...spec, env: { ...image?.env, ...spec.env } },
+      root,
+      able,
+      folder: boxFolder(boxes, spec.id),
+      onLaunch: (cgroups) => writeBox(boxes, { ...planned, cgroups }),
+    });
+    const box: BoxFile = { ...planned, ...begun };
+    try {
+      await writeBox(boxes, box);
+    } catch (error) {
+      await discard(box);
+      throw error;
+    }
     watchDisk(box);
     return describe(box);
+  };
+
+  const discard = async (box: BoxFile): Promise<void> => {
+    guard.unwatch(box.id);
+    await kill(box);
+    await channels.drop(box.mcp);
+    await removeGroups(box.cgroups);
+    await removeBoxFolder(boxes, box.id);
   };
 
   const list = async (labels: Record<string, string> = {}): Promise<Sandbox[]> => {
@@ -128,7 +147,7 @@ export function bubblewrapDriver(options: BubblewrapOptions): SandboxDriver {
       const box = await readBox(boxes, id);
       if (!box || Object.entries(labels).some(([key, value]) => box.labels[key] !== value)) continue;
       const sandbox = await describe(box);
-      if (sandbox.status === 'running') {
+      if (sandbox.status === 'running' && box.pid !== 0) {
         watchDisk(box);
         await capLog(join(boxFolder(boxes, id), 'log'));
       }
@@ -154,12 +173,7 @@ export function bubblewrapDriver(options: BubblewrapOptions): SandboxDriver {
     },
     async remove(id) {
       const box = await readBox(boxes, id);
-      if (!box) return;
-      guard.unwatch(id);
-      await kill(box);
-      await channels.drop(box.mcp);
-      await removeGroups(box.cgroups);
-      await removeBoxFolder(boxes, id);
+      if (box) await discard(box);
     },
     async get(id) {
       const box = await readBox(boxes, id);
@@ -211,6 +225,14 @@ function send(pid: number, name: NodeJS.Signals): void {
     process.kill(pid, name);
   } catch {
     // Gone already.
+  }
+}
+
+/** Ends what a server began and did not live to see. */
+async function killMarked(id: string): Promise<void> {
+  for (let pids = await markedWith(id); pids.length > 0; pids = await markedWith(id)) {
+    for (const pid of pids) send(pid, 'SIGKILL');
+    await pause(5);
   }
 }
 

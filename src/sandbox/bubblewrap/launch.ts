@@ -7,7 +7,7 @@ import { fail, insidePaths } from '../../schema/index.ts';
 import type { SandboxSpec } from '../driver.ts';
 import { tailOf } from '../log-tail.ts';
 import { bwrapArguments } from './arguments.ts';
-import { childrenOf, processStart } from './box-files.ts';
+import { boxMark, childrenOf, processStart } from './box-files.ts';
 import { removeGroups } from './cgroups.ts';
 import type { Abilities } from './probe.ts';
 import { seccompFilter } from './seccomp.ts';
@@ -30,6 +30,8 @@ export async function launch(options: {
   root: string;
   able: Abilities;
   folder: string;
+  /** Runs before the first process is made: what a server that is killed meanwhile leaves behind can be found again. */
+  onLaunch?: (cgroups: string[]) => Promise<void>;
   withinMs?: number;
 }): Promise<{ pid: number; pidStarted: string; cgroups: string[] }> {
   const { spec, root, able, folder, withinMs = startWithinMs } = options;
@@ -52,10 +54,11 @@ export async function launch(options: {
       hasSetpriv: able.hasSetpriv,
     });
     await writeFile(join(folder, 'options'), flags.join('\0'), { mode: 0o600 });
+    await options.onLaunch?.(cgroups);
     const bwrap = [able.program, '--args', String(optionsFd), '--', ...command];
     const exit = run(
       ['/bin/sh', '-c', joinGroups, 'sh', ...groups, '--', ...bwrap],
-      spec.env,
+      { ...spec.env, [boxMark]: spec.id },
       folder,
       filter !== undefined,
     );

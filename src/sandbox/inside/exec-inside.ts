@@ -71,7 +71,11 @@ function run(request: ExecRequest, peer: Peer, running: Map<string, () => void>)
 }
 
 /** Some failures are told by an event, others are thrown: a supervisor that died of one would take the agent with it. */
-function begin({ command: [program = '', ...args], workdir, env }: ExecRequest): ChildProcessWithoutNullStreams | Error {
+function begin({
+  command: [program = '', ...args],
+  workdir,
+  env,
+}: ExecRequest): ChildProcessWithoutNullStreams | Error {
   try {
     return spawn(program, args, {
       cwd: workdir,
