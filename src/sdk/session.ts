@@ -49,6 +49,9 @@ interface Sent {
 const isOver = (event: SessionEvent): event is Extract<SessionEvent, { type: 'status' }> =>
   event.type === 'status' && ['ended', 'failed', 'timed_out'].includes(event.status);
 
+/** How a turn ends that gave no answer; what went wrong otherwise, the agent has coped with. */
+const brokenOff = new Set(['error', 'failed', 'cancelled', 'interrupted']);
+
 /** One agent at work. Lent tools are answered for as long as this object is open. */
 export class Session {
   readonly #http: Http;
@@ -58,6 +61,8 @@ export class Session {
   #target: { project_id: string } | { session_id: string };
   #isDeclared = false;
   #isListening = false;
+  /** The first message on its way: what it begins is what the next one goes on with. */
+  #beginning: Promise<Sent> | undefined;
 
   constructor(http: Http, target: { project_id: string } | { session_id: string }, options: SessionOptions) {
     this.#http = http;
@@ -72,8 +77,17 @@ export class Session {
 
   /** Sends a message; answers as soon as the server has it for good. */
   async send(text: string, options: SendOptions = {}): Promise<Turn> {
+    while (this.#beginning) await this.#beginning.catch(() => {});
+    const sending = this.#post(text, options);
+    if (this.id === undefined) this.#beginning = sending.finally(() => (this.#beginning = undefined));
+    const sent = await (this.#beginning ?? sending);
+    if (this.#options.tools && !this.#isListening) void this.#answerRequests(sent.last_event_index);
+    return this.#turn(sent);
+  }
+
+  async #post(text: string, options: SendOptions): Promise<Sent> {
     const { agent, model, workspaceId, grant, permissions } = this.#options;
-    const isNew = !('session_id' in this.#target);
+    const isNew = this.id === undefined;
     const sent = await this.#http.call<Sent>(isNew ? 'session_spawn' : 'session_message', {
       ...this.#target,
       message: text,
@@ -90,8 +104,7 @@ export class Session {
     });
     this.#isDeclared = true;
     this.#target = { session_id: sent.session_id };
-    if (this.#options.tools && !this.#isListening) void this.#answerRequests(sent.last_event_index);
-    return this.#turn(sent);
+    return sent;
   }
 
   /** Sends a message and answers what the agent said when its turn was over. */
@@ -101,11 +114,14 @@ export class Session {
 
   /** Every stored event in order, from after an index (-1: all), until the session is over; survives cut connections. */
   async *events({ after = -1, signal }: { after?: number; signal?: AbortSignal } = {}): AsyncGenerator<SessionEvent> {
+    let newest = -1;
     for await (const frame of this.#frames(after, signal)) {
+      if (frame.event === 'hello') newest = (frame.data as { newest: number }).newest;
       const event = frame.data as SessionEvent;
       if (typeof event?.index !== 'number' || frame.event === 'ask_pending') continue;
       yield event;
-      if (isOver(event)) return;
+      // One that has more behind it was resumed.
+      if (isOver(event) && event.index >= newest) return;
     }
   }
 
@@ -213,11 +229,13 @@ export class Session {
       [Symbol.asyncIterator]: events,
       async text() {
         let why = 'it was closed here';
+        let failure: OublietteError | undefined;
         for await (const event of events()) {
-          if (event.type === 'completion') return event.text;
-          if (event.type === 'error') throw new OublietteError(event.code, event.message, 200);
+          if (event.type === 'error') failure = new OublietteError(event.code, event.message, 200);
+          if (event.type === 'completion' && !(failure && brokenOff.has(event.stop_reason))) return event.text;
           if (isOver(event)) why = `its status is ${event.status}`;
         }
+        if (failure) throw failure;
         throw new OublietteError('session.state', `The session was over before this turn was: ${why}.`, 409);
       },
     };
@@ -225,10 +243,10 @@ export class Session {
 
   async *#turnEvents({ turn, last_event_index }: Sent): AsyncGenerator<SessionEvent> {
     for await (const event of this.events({ after: last_event_index })) {
-      // Messages that waited behind this one may be given up before it is over.
-      if (event.turn > turn) continue;
+      // This message may wait for others, and others for it; the end of the session is the end of them all.
+      if (event.turn !== turn && !isOver(event)) continue;
       yield event;
-      if (event.type === 'completion' && event.turn === turn) return;
+      if (event.type === 'completion' || isOver(event)) return;
     }
   }
 }

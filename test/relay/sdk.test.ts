@@ -44,6 +44,50 @@ describe("the callers' library", () => {
     assert.notEqual((await oubliette.project('named')).id, first.id);
   });
 
+  it('answers each of several messages with its own turn, also when they wait for each other', async () => {
+    const session = (await oubliette.project('queue')).session({
+      callerId: 'ant',
+      tools: { wait: { run: () => new Promise((resolve) => setTimeout(resolve, 300, 'waited')) } },
+    });
+    const [slow, quick] = [await session.send('ant_wait()'), await session.send('"quick"')];
+    const broken = await session.send('1 / 0');
+    assert.equal(await quick.text(), 'quick');
+    assert.equal(await slow.text(), 'waited');
+    assert.match(await broken.text(), /ZeroDivisionError/);
+    const turns = new Set<number>();
+    for await (const event of quick) turns.add(event.turn);
+    assert.deepEqual([...turns], [quick.number]);
+    await session.end();
+  });
+
+  it('begins one session, however many first messages are sent at once', async () => {
+    const session = (await oubliette.project('at-once')).session();
+    const [one, two] = await Promise.all([session.send('"one"'), session.send('"two"')]);
+    assert.deepEqual([one.number, two.number], [1, 2]);
+    assert.deepEqual([await one.text(), await two.text()], ['one', 'two']);
+    await session.end();
+  });
+
+  it('reads on behind an end after which the session was resumed', async () => {
+    const project = await oubliette.project('resumed');
+    const first = project.session();
+    await first.ask('1');
+    await first.end();
+    const again = oubliette.session(first.id!);
+    assert.equal(await again.ask('2'), '2');
+    const seen: string[] = [];
+    for await (const event of again.events()) {
+      seen.push(event.type === 'status' ? event.status : event.type);
+      if (event.type === 'completion' && event.turn === 2) break;
+    }
+    assert.ok(seen.includes('ended') && seen.at(-1) === 'completion', seen.join());
+    await again.end();
+    const whole: string[] = [];
+    for await (const event of oubliette.session(first.id!).events())
+      whole.push(event.type === 'status' ? event.status : event.type);
+    assert.equal(whole.filter((each) => each === 'ended').length, 2);
+  });
+
   it('gives every event in order, once, also over cut connections', async () => {
     const project = await oubliette.project('events');
     let isCut = false;
