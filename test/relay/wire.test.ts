@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import { rawRelay, type RawRelay } from '../kit/relay-socket.ts';
 import { testServer, type TestServer } from '../kit/server.ts';
 import { turn, value } from '../kit/session.ts';
+
+const lastingId = (): string => `call_${randomBytes(18).toString('base64url')}`;
 
 describe("lines on a session's socket", () => {
   let server: TestServer;
@@ -110,6 +113,41 @@ describe("lines on a session's socket", () => {
     relay.send(`{"id":"deep","method":"oubliette_call_tool","params":${'{"a":'.repeat(5000)}1${'}'.repeat(5000)}}\n`);
     assert.equal((await relay.next((message) => message.id === 'deep')).error.code, -32602);
     await alive();
+  });
+
+  it('refuses an id that is still open, and ends the call behind it when it is cancelled', async () => {
+    const send = (message: object): void => relay.send(`${JSON.stringify(message)}\n`);
+    for (const id of [70, 'short', lastingId()]) {
+      send({ id, method: 'run', params: { code: 'while True:\n    pass' } });
+      send({ id, method: 'nothing' });
+      const { error } = await relay.next((message) => message.id === id);
+      assert.deepEqual([error.code, error.message], [-32600, 'a request with this id is still open']);
+      relay.messages.splice(0);
+      for (const other of [undefined, null, {}, 71, 'none', lastingId()])
+        send({ method: 'cancel', params: { id: other } });
+      await alive();
+      assert.ok(!relay.messages.some((message) => message.id === id), 'it goes on');
+      send({ method: 'cancel', params: { id } });
+      assert.equal((await relay.next((message) => message.id === id)).result.isError, true);
+    }
+  });
+
+  it('runs nothing twice that is sent again: what only reads may, what is open is joined', async () => {
+    const again = async (method: string, params: object, id: string, one = relay): Promise<any> => {
+      one.send(`${JSON.stringify({ id, method, params, again: true })}\n`);
+      return one.next((each) => each.id === id);
+    };
+    const writer = (await value(server, 'token_create', { name: 'w', scope: 'write' })).token;
+    const create = { api_key: writer, tool: 'project_create', arguments: { name: 'twice' } };
+    const lost = [await again('oubliette_call_tool', create, 'lost-1'), await again('run', { code: '1' }, 'lost-2')];
+    for (const { error } of lost) assert.equal(error.data.code, 'call.interrupted');
+    const list = await again('oubliette_call_tool', { api_key: writer, tool: 'project_list' }, 'lost-3');
+    assert.ok(!list.result.content[0].text.includes('twice'));
+    const id = lastingId();
+    const first = await relay.ask('oubliette_call_tool', create, id);
+    const second = await rawRelay(path);
+    assert.deepEqual((await again('oubliette_call_tool', create, id, second)).result, first.result);
+    second.close();
   });
 
   it('answers many requests in any order', async () => {

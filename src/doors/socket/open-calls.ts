@@ -30,10 +30,6 @@ export class OpenCalls {
     return answer;
   }
 
-  has(id: string): boolean {
-    return this.#calls.has(id);
-  }
-
   cancel(id: string): void {
     this.#calls.get(id)?.stop.abort();
   }
