@@ -1,6 +1,7 @@
 import { after, test } from 'node:test';
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { until } from '../../test/kit/until.ts';
 import { functionInfo, openEngine, type ProgramOutcome, type World } from './index.ts';
 
 const childPath = new URL('./child.ts', import.meta.url).pathname;
@@ -334,6 +335,18 @@ test('a program that waits holds no child: more of them wait than there are chil
   together = Promise.withResolvers();
   assert.ok(many.every((outcome) => outcome.ok && outcome.json === '20000'));
   assert.ok(mostWaiting > 30, `${mostWaiting} waited at the same time`);
+});
+
+test('ends a program that takes too long in all, although it only waits', async () => {
+  const limits = { timeoutMs: 30_000, totalMs: 1000, maxMemoryMb: 64, maxCalls: 50 };
+  const hasty = openEngine({ childPath, limits: () => limits });
+  try {
+    const outcome = await hasty.run({ code: 'brave.wait(ms=600000)', owner: 'slow', world });
+    assert.match(outcome.ok ? '' : outcome.error.text, /TimeoutError: .*more than 1 s in all, waiting included/);
+    await until(() => waiting === 0);
+  } finally {
+    hasty.close();
+  }
 });
 
 test('stops when its caller goes away', async () => {

@@ -80,7 +80,6 @@ export function catalogGate(catalog: Catalog, views: ToolViews, sources: Sources
     const bundle = await bundleOf(actor, key.bundleID);
     demandStored(bundle);
     const body = checkToolBody(key.slug, key.version, raw);
-    if (!bundle.isEnabled) throw fail('bundle.disabled', { bundle: bundle.slug });
     const source = sources[body.type === 'go' ? 'function' : body.type];
     if (!source) throw fail('type.unsupported', { type: body.type });
     await source.check({ ...body, ...key, bundleID: bundle.id } as Tool);

@@ -151,6 +151,8 @@ describe('tools over REST', () => {
     await server.ask('PATCH', bundle.path, { isEnabled: false });
     assert.equal((await server.ask('PUT', bundle.tool('t'), toolBody())).body.error.code, 'bundle.disabled');
     assert.equal((await server.ask('PUT', bundle.tool('u'), toolBody())).body.error.code, 'bundle.disabled');
+    const wrong = toolBody({ functionImpl: { func: 'no.such' } });
+    assert.equal((await server.ask('PUT', bundle.tool('u'), wrong)).body.error.code, 'function.unknown');
     assert.equal(
       (await server.ask('PATCH', bundle.tool('t'), { isEnabled: false })).body.error.code,
       'bundle.disabled',

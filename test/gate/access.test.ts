@@ -224,6 +224,12 @@ describe('who may do what', () => {
     assert.equal(await status(rotated.token), undefined);
     assert.deepEqual((await server.call('token_revoke', { token_id: made.id })).value, { id: made.id, revoked: true });
     assert.equal(await status(rotated.token), 'auth.invalid');
+    for (const token_id of [made.id, short.id])
+      assert.equal(
+        (await server.ask('POST', '/call/token_rotate', { args: { token_id } })).status,
+        404,
+        'it stays over',
+      );
     const listed = (await server.call('token_list', {})).value.tokens.find((each: any) => each.id === made.id);
     assert.equal(listed.revoked, true);
     assert.equal(listed.token, undefined);
@@ -247,6 +253,8 @@ describe('who may do what', () => {
       assert.equal(error.details[0].path, '/args/expires_at');
       assert.match(error.details[0].message, reason);
     }
+    const both = { name: 'due', scope: 'read', expires_at: '2099-01-01T00:00:00Z', ttl_seconds: 5 };
+    assert.equal((await server.ask('POST', '/call/token_create', { args: both })).status, 400);
     const made = await make('2099-01-01T01:00:00+01:00');
     assert.equal(made.value.expires_at, '2099-01-01T00:00:00.000Z');
     const { tokens: all } = (await server.call('token_list', { page_size: 256 })).value;

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { createServer, request, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { connect } from 'node:net';
 import type { AddressInfo } from 'node:net';
@@ -314,10 +315,20 @@ describe('the egress door', () => {
     await start({ egress: ['listed.example', '127.0.0.1', 'other.example:1'] });
     script = (_, response) => json(response, { out: true }, 404);
     assert.match(await tunnel(`listed.example:${port}`), /200 Connection Established[\s\S]*"out":true/);
+    assert.match(await tunnel(`127.0.0.1:${port}`), /200 Connection Established[\s\S]*"out":true/);
     assert.match(await tunnel('10.0.0.1:80'), /^HTTP\/1\.1 403/);
     assert.match(await tunnel(`other.example:${port}`), /^HTTP\/1\.1 403/);
     await start({ egress: ['listed.example'] });
     assert.match(await tunnel(`listed.example:${port}`), /^HTTP\/1\.1 403[\s\S]*no address/);
+  });
+
+  test('says of a listed host that it could not be reached, and of plain requests that only tunnels are possible', async () => {
+    await start({ egress: ['127.0.0.1'] });
+    assert.match(await tunnel('127.0.0.1:1'), /^HTTP\/1\.1 502[\s\S]*could not be reached/);
+    const plain = request({ socketPath: join(folder, 'egress.sock'), path: 'http://127.0.0.1/', agent: false }).end();
+    const [response] = await once(plain, 'response');
+    response.resume();
+    assert.deepEqual([response.statusCode, response.headers.allow], [405, 'CONNECT']);
   });
 
   test('refuses targets that are none', async () => {

@@ -69,6 +69,14 @@ describe('the event stream', () => {
     });
     const body: any = await response.json();
     assert.deepEqual([body.session_id, body.events[0].index, body.has_more], [session.session_id, 2, false]);
+    const some = async (query: string): Promise<any> => {
+      const headers = { authorization: `Bearer ${reader}`, accept: 'application/json' };
+      return (await fetch(eventsUrl(session.session_id, query), { headers })).json();
+    };
+    const one = await some('?max_events=1');
+    assert.deepEqual([one.events.length, one.last_index, one.has_more], [1, 0, true]);
+    for (const wrong of ['0', '-1', '1.5', 'x', ''])
+      assert.equal((await some(`?max_events=${wrong}`)).error?.code, 'request.invalid', wrong);
     const { value: many } = await server.call('session_events', {
       session_id: session.session_id,
       max_events: 100_000,
