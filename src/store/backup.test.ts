@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { createWriteStream } from 'node:fs';
-import { mkdir, mkdtemp, readFile, readdir, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readFile, readdir, rm, stat, symlink, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
@@ -54,6 +54,73 @@ test('a backup of a home in use holds every acknowledged row and file, and comes
   assert.ok(!(await readdir(root)).some((name) => name.startsWith('run-backup-')), 'nothing is left behind');
 });
 
+test('a backup is made while an agent makes, cuts short and removes files', async () => {
+  const root = await home('busy');
+  const workspace = join(root, 'projects', 'p', 'workspaces', 'w');
+  await mkdir(workspace, { recursive: true });
+  for (let n = 0; n < 100; n++) await writeFile(join(workspace, `stays-${n}`), 'x'.repeat(n * 100));
+  let isOver = false;
+  const work = async (): Promise<void> => {
+    for (let n = 0; !isOver; n++) {
+      const folder = join(workspace, `build-${n % 6}`);
+      await mkdir(folder, { recursive: true });
+      for (let each = 0; each < 10; each++) await writeFile(join(folder, `f${each}`), 'y'.repeat(100_000));
+      await truncate(join(folder, 'f5'), 10);
+      await rm(join(workspace, `build-${(n + 3) % 6}`), { recursive: true, force: true });
+    }
+  };
+  const working = work();
+  try {
+    for (let n = 0; n < 3; n++) {
+      const file = join(scratch, 'busy.tar.gz');
+      await backupHome(root, file);
+      const target = join(scratch, `busy-${n}`);
+      await restoreHome(file, target);
+      const names = await readdir(join(target, 'projects', 'p', 'workspaces', 'w'));
+      assert.equal(names.filter((name) => name.startsWith('stays-')).length, 100);
+    }
+  } finally {
+    isOver = true;
+    await working;
+  }
+});
+
+test('a folder that may not be written to, and what lies in it, comes back', async () => {
+  const root = await home('closed');
+  await mkdir(join(root, 'cache'));
+  await writeFile(join(root, 'cache', 'module.txt'), 'kept', { mode: 0o444 });
+  await chmod(join(root, 'cache'), 0o555);
+  const file = join(scratch, 'closed.tar.gz');
+  await backupHome(root, file);
+  const place = join(scratch, 'for-anyone');
+  await mkdir(place);
+  await chmod(scratch, 0o711);
+  await chmod(place, 0o777);
+  await chmod(file, 0o644);
+  const isRoot = process.getuid?.() === 0;
+  // Root may write anywhere.
+  if (isRoot) process.seteuid!(65_534);
+  try {
+    await restoreHome(file, join(place, 'restored'));
+    assert.equal(await readFile(join(place, 'restored', 'cache', 'module.txt'), 'utf8'), 'kept');
+    assert.equal((await stat(join(place, 'restored', 'cache'))).mode & 0o777, 0o555);
+  } finally {
+    if (isRoot) process.seteuid!(0);
+    for (const each of [root, join(place, 'restored')]) await chmod(join(each, 'cache'), 0o700).catch(() => {});
+  }
+});
+
+test('what an interrupted backup left behind is no part of the next one', async () => {
+  const root = await home('interrupted');
+  await mkdir(join(root, 'run-backup-Xa1b2c'));
+  await writeFile(join(root, 'run-backup-Xa1b2c', 'state.db'), 'half');
+  const file = join(scratch, 'interrupted.tar.gz');
+  await backupHome(root, file);
+  const target = join(scratch, 'uninterrupted');
+  await restoreHome(file, target);
+  assert.deepEqual((await readdir(target)).sort(), ['admin.token', 'catalog', 'link']);
+});
+
 test('a restore keeps what was there before', async () => {
   const file = join(scratch, 'again.tar.gz');
   await backupHome(await home('first'), file);
@@ -68,10 +135,18 @@ test('a broken or hostile file changes nothing', async () => {
   const target = await home('safe');
   const before = await readdir(scratch);
   const manifest = { name: 'oubliette-backup.json', body: '{"format":1}' };
-  const hostile: Record<string, { name: string; body?: string; type?: 'symlink' | 'fifo'; linkname?: string }[]> = {
+  const hostile: Record<
+    string,
+    { name: string; body?: string; type?: 'symlink' | 'fifo' | 'directory'; linkname?: string; mode?: number }[]
+  > = {
     climbs: [manifest, { name: '../evil', body: 'x' }],
     absolute: [manifest, { name: '/tmp/evil', body: 'x' }],
     'through-link': [manifest, { name: 'out', type: 'symlink', linkname: scratch }, { name: 'out/evil', body: 'x' }],
+    'over-link': [
+      manifest,
+      { name: 'out', type: 'symlink', linkname: scratch },
+      { name: 'out', type: 'directory', mode: 0o777 },
+    ],
     fifo: [manifest, { name: 'pipe', type: 'fifo' }],
     foreign: [{ name: 'readme.txt', body: 'hello' }],
     newer: [{ name: 'oubliette-backup.json', body: '{"format":2}' }],

@@ -1,7 +1,20 @@
 import { randomBytes } from 'node:crypto';
-import { createReadStream, createWriteStream } from 'node:fs';
-import { chmod, lstat, mkdir, mkdtemp, open, readdir, readlink, rename, rm, stat, symlink } from 'node:fs/promises';
-import { basename, dirname, join, posix } from 'node:path';
+import { constants, createReadStream, createWriteStream } from 'node:fs';
+import {
+  chmod,
+  lstat,
+  mkdir,
+  mkdtemp,
+  open,
+  readdir,
+  readlink,
+  rename,
+  rm,
+  stat,
+  symlink,
+  type FileHandle,
+} from 'node:fs/promises';
+import { dirname, join, posix } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip, createGzip } from 'node:zlib';
@@ -11,20 +24,23 @@ import { isFolder } from './files.ts';
 
 const manifestName = 'oubliette-backup.json';
 const format = 1;
+const scratchPrefix = 'run-backup-';
 
 /** What belongs to a running process, or rebuilds itself. */
 const isLeftOut = (path: string): boolean =>
   /^(server\.json|run(\/|$)|index\.db|catalog\/\.journal(\/|$))/.test(path) ||
+  path.startsWith(scratchPrefix) ||
   path.endsWith('.tmp') ||
   /\.db-(wal|shm|journal)$/.test(path);
 
 /**
  * Writes the whole home into one gzipped tar, readable by the owner only, also while servers run on it: databases are
- * copied in one transaction, every other file is written whole by whoever writes it. The file appears when it is complete.
+ * copied in one transaction, files of ours are written whole by whoever writes them, and what agents do to theirs
+ * meanwhile is taken as it is met. The file appears when it is complete.
  */
 export async function backupHome(root: string, file: string): Promise<{ file: string; bytes: number; files: number }> {
   if (!(await isFolder(root))) throw fail('import.invalid', { message: `There is no data folder ${root}.` });
-  const scratch = await mkdtemp(join(root, 'run-backup-'));
+  const scratch = await mkdtemp(join(root, scratchPrefix));
   const temp = `${file}.${randomBytes(6).toString('hex')}.tmp`;
   try {
     const archive = pack();
@@ -43,10 +59,7 @@ async function fillArchive(archive: Pack, root: string, scratch: string): Promis
   try {
     archive.entry({ name: manifestName, mode: 0o600 }, JSON.stringify({ format, at: new Date().toISOString() }));
     let files = 0;
-    for await (const path of walk(root, '')) {
-      if (path.startsWith(basename(scratch))) continue;
-      if (await addEntry(archive, root, path, scratch)) files++;
-    }
+    for await (const path of walk(root, '')) if (await addEntry(archive, root, path, scratch)) files++;
     archive.finalize();
     return files;
   } catch (error) {
@@ -61,9 +74,8 @@ async function fillArchive(archive: Pack, root: string, scratch: string): Promis
  */
 async function* walk(root: string, below: string): AsyncGenerator<string> {
   const place = (name: string): string => `${name.endsWith('.db') ? 0 : 1}${name}`;
-  for (const entry of (await readdir(join(root, below), { withFileTypes: true })).sort((a, b) =>
-    place(a.name) < place(b.name) ? -1 : 1,
-  )) {
+  const entries = (await ifThere(readdir(join(root, below), { withFileTypes: true }))) ?? [];
+  for (const entry of entries.sort((a, b) => (place(a.name) < place(b.name) ? -1 : 1))) {
     const path = posix.join(below, entry.name);
     if (isLeftOut(path)) continue;
     yield path;
@@ -78,26 +90,53 @@ async function addEntry(archive: Pack, root: string, path: string, scratch: stri
   if (!found) return false;
   const header = { name: path, mode: found.mode & 0o777, mtime: found.mtime };
   if (found.isDirectory()) archive.entry({ ...header, type: 'directory' });
-  else if (found.isSymbolicLink()) archive.entry({ ...header, type: 'symlink', linkname: await readlink(source) });
-  else if (found.isFile()) {
+  else if (found.isSymbolicLink()) {
+    const linkname = await ifThere(readlink(source));
+    if (linkname !== undefined) archive.entry({ ...header, type: 'symlink', linkname });
+  } else if (found.isFile()) {
     const isDatabase = path.endsWith('.db') && !path.includes('/');
-    await addFile(archive, isDatabase ? snapshotOf(source, join(scratch, path)) : source, header);
-    return true;
+    return addFile(archive, isDatabase ? snapshotOf(source, join(scratch, path)) : source, header);
   }
   return false;
 }
 
-async function addFile(archive: Pack, source: string, header: Pick<Header, 'name' | 'mode' | 'mtime'>): Promise<void> {
-  const handle = await open(source, 'r');
+/** False when it is no plain file any more. */
+async function addFile(
+  archive: Pack,
+  source: string,
+  header: Pick<Header, 'name' | 'mode' | 'mtime'>,
+): Promise<boolean> {
+  const handle = await ifThere(open(source, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK));
+  if (!handle) return false;
   try {
-    // A log may grow while it is read: what is promised in the header is what is written.
-    const { size } = await handle.stat();
-    if (size === 0) archive.entry(header, '');
-    else
-      await pipeline(handle.createReadStream({ end: size - 1, autoClose: false }), archive.entry({ ...header, size }));
+    const info = await handle.stat();
+    if (!info.isFile()) return false;
+    if (info.size === 0) archive.entry(header, '');
+    else await pipeline(exactly(handle, info.size), archive.entry({ ...header, size: info.size }));
+    return true;
   } finally {
     await handle.close();
   }
+}
+
+/** A file may grow or shrink while it is read: what is promised in the header is what is written. */
+async function* exactly(handle: FileHandle, size: number): AsyncGenerator<Buffer, void, void> {
+  let left = size;
+  for await (const chunk of handle.createReadStream({ end: size - 1, autoClose: false })) {
+    left -= (chunk as Buffer).length;
+    yield chunk as Buffer;
+  }
+  for (; left > 0; left -= Math.min(left, padding.length)) yield padding.subarray(0, left);
+}
+
+const padding = Buffer.alloc(64 * 1024);
+
+/** Undefined for what somebody removed, or put something else in the place of, since it was listed. */
+async function ifThere<T>(looking: Promise<T>): Promise<T | undefined> {
+  return looking.catch((error: NodeJS.ErrnoException) => {
+    if (['ENOENT', 'ENOTDIR', 'ELOOP', 'EINVAL'].includes(error.code ?? '')) return undefined;
+    throw error;
+  });
 }
 
 function snapshotOf(database: string, copy: string): string {
@@ -138,6 +177,7 @@ async function unpack(file: string, target: string): Promise<number> {
   const fed = pipeline(source, unzip, entries).catch((error: unknown) => entries.destroy(error as Error));
   let files = 0;
   let isFirst = true;
+  const folders: Header[] = [];
   try {
     for await (const entry of entries) {
       const { name, type } = entry.header;
@@ -145,6 +185,7 @@ async function unpack(file: string, target: string): Promise<number> {
       if (isFirst) await checkManifest(name, bytes);
       else await placeEntry(target, entry.header, bytes);
       if (!isFirst && type === 'file') files++;
+      if (type === 'directory') folders.push(entry.header);
       isFirst = false;
     }
   } catch (error) {
@@ -153,6 +194,8 @@ async function unpack(file: string, target: string): Promise<number> {
   }
   await fed;
   if (isFirst) throw fail('import.invalid', { reason: `${file} is empty` });
+  // Not before all is in them: some may not be written to. Those inside come first.
+  for (const { name, mode } of folders.reverse()) await chmod(join(target, name), mode & 0o777);
   return files;
 }
 
@@ -165,9 +208,9 @@ async function checkManifest(name: string, entry: AsyncIterable<Uint8Array>): Pr
 }
 
 async function placeEntry(target: string, header: Header, entry: AsyncIterable<Uint8Array>): Promise<void> {
-  const path = await safePath(target, header.name);
+  const path = await safePath(target, header);
   const mode = header.mode & 0o777;
-  if (header.type === 'directory') await mkdir(path, { recursive: true, mode });
+  if (header.type === 'directory') await mkdir(path, { recursive: true, mode: mode | 0o700 });
   else if (header.type === 'symlink') await symlink(header.linkname, path);
   else if (header.type === 'file') {
     await mkdir(dirname(path), { recursive: true, mode: 0o700 });
@@ -178,12 +221,14 @@ async function placeEntry(target: string, header: Header, entry: AsyncIterable<U
 }
 
 /** A place inside `target`, reached through no link: an archive must not write anywhere else. */
-async function safePath(target: string, name: string): Promise<string> {
+async function safePath(target: string, { name, type }: Header): Promise<string> {
   const parts = name.replace(/\/+$/, '').split('/');
   if (name.startsWith('/') || parts.some((part) => part === '' || part === '.' || part === '..' || part.includes('\0')))
     throw fail('import.invalid', { reason: `it holds the unsafe path ${JSON.stringify(name)}` });
+  // What a folder is put over must not be a link either: its mode is set later.
+  const folders = type === 'directory' ? parts : parts.slice(0, -1);
   let parent = target;
-  for (const part of parts.slice(0, -1)) {
+  for (const part of folders) {
     parent = join(parent, part);
     const found = await lstat(parent).catch(() => undefined);
     if (found && !found.isDirectory())
