@@ -25,6 +25,8 @@ export interface Slot {
   box: LiveBox;
   conversation: Conversation;
   apiKey?: string;
+  /** Ends it when nobody wants it; would keep all that belongs to it in memory when someone does. */
+  expiry?: NodeJS.Timeout;
 }
 
 /** Sandboxes that wait for a session, one per kind of session that was used before. */
@@ -55,8 +57,16 @@ export function pool(ports: SessionPorts, starts: StartQueue): Pool {
     await removePlace(ports.runFolder, place).catch(() => {});
     places.delete(place);
   };
-  const drop = async (key: string, slot: Slot): Promise<void> => {
+  const keep = (key: string, slot: Slot): void => {
+    slots.set(key, slot);
+    slot.expiry = setTimeout(() => void drop(key, slot), slotLifeMs).unref();
+  };
+  const takeOut = (key: string, slot: Slot): void => {
+    clearTimeout(slot.expiry);
     if (slots.get(key) === slot) slots.delete(key);
+  };
+  const drop = async (key: string, slot: Slot): Promise<void> => {
+    takeOut(key, slot);
     const gone = clear(slot.box.place.name, slot.box);
     dropping.add(gone);
     await gone;
@@ -83,9 +93,8 @@ export function pool(ports: SessionPorts, starts: StartQueue): Pool {
       const conversation = await openAgent(ports, wish, box, apiKey, closing.signal);
       if (closing.signal.aborted || slots.has(key)) throw new Error('not needed any more');
       const slot: Slot = { box, conversation, ...(apiKey !== undefined && { apiKey }) };
-      slots.set(key, slot);
+      keep(key, slot);
       void box.over.then(async () => void (slots.get(key) === slot && (await drop(key, slot))));
-      setTimeout(() => slots.get(key) === slot && void drop(key, slot), slotLifeMs).unref();
     } catch (error) {
       ports.logger.debug({ span: 'sandbox.warm', err: error, project: wish.project.id }, 'no sandbox is kept warm');
       if (place) await clear(place.name, box);
@@ -99,13 +108,13 @@ export function pool(ports: SessionPorts, starts: StartQueue): Pool {
       const key = keyOf(wish);
       const slot = slots.get(key);
       if (!slot) return undefined;
-      slots.delete(key);
+      takeOut(key, slot);
       places.delete(slot.box.place.name);
       return slot;
     },
     async unclaim(wish, slot) {
       places.add(slot.box.place.name);
-      if (!closing.signal.aborted && slot.apiKey === undefined && !slots.has(keyOf(wish))) slots.set(keyOf(wish), slot);
+      if (!closing.signal.aborted && slot.apiKey === undefined && !slots.has(keyOf(wish))) keep(keyOf(wish), slot);
       else await drop(keyOf(wish), slot);
     },
     refill(wish) {

@@ -207,6 +207,25 @@ describe('the warm pool', () => {
     assert.notEqual(await boxOf(third), slot);
   });
 
+  test('waits no longer for the end of a sandbox that a session has claimed', async (context) => {
+    const waiting = new Set<unknown>();
+    const { setTimeout: set, clearTimeout: clear } = globalThis;
+    context.mock.method(globalThis, 'setTimeout', (run: () => void, ms?: number) => {
+      const timer = set(run, ms);
+      if (ms === 15 * 60_000) waiting.add(timer);
+      return timer;
+    });
+    context.mock.method(globalThis, 'clearTimeout', (timer: NodeJS.Timeout) => {
+      waiting.delete(timer);
+      clear(timer);
+    });
+    for (let i = 0; i < 3; i++) {
+      await room.until(await spawn('say hi'), status('idle'));
+      await until(() => room.sessions.warmBoxes().length === 1);
+      assert.equal(waiting.size, 1, 'only the sandbox that waits has an end');
+    }
+  });
+
   test('holds a key that is worth nothing until a session claims it', async () => {
     const first = await spawn('say cold', { grant: { scope: 'read' } });
     await room.until(first, status('idle'));
