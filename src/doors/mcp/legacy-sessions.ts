@@ -184,6 +184,7 @@ class Subscriptions {
   readonly #upstream: Upstream | undefined;
   readonly #following: Following;
   readonly #stops = new Map<string, () => Promise<void> | void>();
+  #isOver = false;
 
   constructor(session: LegacySession, upstream: Upstream | undefined, feed: SessionFeed | undefined) {
     this.#upstream = upstream;
@@ -207,7 +208,10 @@ class Subscriptions {
   async add(uri: string): Promise<void> {
     if (this.#stops.has(uri)) return;
     if (this.#upstream) {
-      this.#stops.set(uri, await this.#upstream.follow(uri));
+      const stop = await this.#upstream.follow(uri);
+      // The same may have been asked for twice, or the client be gone by now.
+      if (this.#isOver || this.#stops.has(uri)) await stop();
+      else this.#stops.set(uri, stop);
       return;
     }
     const sessionId = sessionOf(uri);
@@ -229,6 +233,7 @@ class Subscriptions {
   }
 
   clear(): void {
+    this.#isOver = true;
     this.#following.pause();
     for (const uri of this.#stops.keys()) void this.remove(uri).catch(() => {});
   }

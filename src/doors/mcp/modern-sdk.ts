@@ -51,10 +51,13 @@ export class ModernSdk {
         ? await this.#publish(bus, body, actor, menu)
         : undefined;
     this.#open.add(handler);
-    ended.addEventListener('abort', () => {
+    const leave = (): void => {
       stop?.();
       this.#open.delete(handler);
-    });
+    };
+    ended.addEventListener('abort', leave, { once: true });
+    // They may have left while it was looked up what they listen to.
+    if (ended.aborted) leave();
     return handler.fetch(request, { parsedBody: body });
   }
 
@@ -79,6 +82,7 @@ export class ModernSdk {
   async #publish(bus: InMemoryServerEventBus, body: JsonObject, actor: Actor, menu: Menu): Promise<() => void> {
     const { menus, onMenuChange, feed } = this.#deps;
     const stops: (() => void)[] = [];
+    let isOver = false;
     const publish = (event: ServerEvent): void => bus.publish(event);
     let signature = await signatureOf(menus, actor, menu);
     stops.push(
@@ -92,15 +96,19 @@ export class ModernSdk {
     const upstream = menus.upstream(menu);
     const uris = listenedUris(body);
     if (upstream) {
-      const unfollow = upstream.onEvent((event) => {
+      const stopEvents = upstream.onEvent((event) => {
         if (event.kind === 'prompts') publish({ kind: 'prompts_list_changed' });
         if (event.kind === 'resources') publish({ kind: 'resources_list_changed' });
         if (event.kind === 'resource') publish({ kind: 'resource_updated', uri: event.uri });
       });
-      stops.push(unfollow);
+      stops.push(stopEvents);
       for (const uri of uris)
         void upstream.follow(uri).then(
-          (stop) => stops.push(() => void stop().catch(() => {})),
+          (stop) => {
+            const unfollow = (): void => void stop().catch(() => {});
+            if (isOver) unfollow();
+            else stops.push(unfollow);
+          },
           () => {},
         );
     } else {
@@ -116,7 +124,10 @@ export class ModernSdk {
       }
       stops.push(() => following.pause());
     }
-    return () => stops.forEach((stop) => stop());
+    return () => {
+      isOver = true;
+      stops.forEach((stop) => stop());
+    };
   }
 }
 

@@ -112,7 +112,7 @@ export function openVisits(deps: McpDoorDeps): Visits {
   function watchWelcome({ response, given }: Visit): void {
     const check = async (): Promise<unknown> => deps.authenticate({ headers: given });
     const timer = setInterval(() => void check().catch(() => response.destroy()), welcomeMs);
-    response.once('close', () => clearInterval(timer));
+    onceClosed(response, () => clearInterval(timer));
   }
 
   function route(seen: Visit): Promise<void> | undefined {
@@ -152,7 +152,7 @@ export function openVisits(deps: McpDoorDeps): Visits {
   async function throughSdk(seen: Visit, message: unknown): Promise<void> {
     const gone = new AbortController();
     const ended = new AbortController();
-    seen.response.once('close', () => {
+    onceClosed(seen.response, () => {
       ended.abort();
       if (!seen.response.writableFinished) gone.abort();
     });
@@ -230,6 +230,8 @@ export function openVisits(deps: McpDoorDeps): Visits {
     if (odd) return refuse(seen, 400, -32000, odd);
     if (session.standalone?.isOpen)
       return refuse(seen, 409, -32000, 'Conflict: Only one SSE stream is allowed per session');
+    // They may have left while their menu was looked up: what is begun now would never end.
+    if (seen.response.destroyed) return;
     watchWelcome(seen);
     sessions.attach(session, new Outlet(seen.response, streamHead(seen.headers ?? {}, sessionId)));
   }
@@ -273,6 +275,12 @@ function parse(body: string): unknown {
   } catch {
     return undefined;
   }
+}
+
+/** Also when it is closed already: nobody tells of that twice. */
+function onceClosed(response: ServerResponse, run: () => void): void {
+  if (response.destroyed) run();
+  else response.once('close', run);
 }
 
 const one = (header: string | string[] | undefined): string | undefined => (Array.isArray(header) ? header[0] : header);
