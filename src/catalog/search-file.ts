@@ -36,6 +36,8 @@ export interface Change {
  */
 export class SearchFile {
   readonly #db: DatabaseSync;
+  /** How many changes it holds: all of them are read at the next start. */
+  changes = 0;
 
   private constructor(db: DatabaseSync) {
     this.#db = db;
@@ -87,7 +89,9 @@ export class SearchFile {
       const { docs, base } = decode((name) => this.#part(name));
       memory.restore(docs, base);
     }
-    for (const { id, doc } of this.#all<{ id: string; doc: string | null }>('SELECT id, doc FROM changes ORDER BY seq'))
+    const changes = this.#all<{ id: string; doc: string | null }>('SELECT id, doc FROM changes ORDER BY seq');
+    this.changes = changes.length;
+    for (const { id, doc } of changes)
       if (doc === null) memory.remove(id);
       else memory.put(JSON.parse(doc) as SearchDoc);
   }
@@ -110,6 +114,7 @@ export class SearchFile {
     this.#write(() => {
       for (const { id, doc } of changes) insert.run(id, doc === undefined ? null : JSON.stringify(doc));
     });
+    this.changes += changes.length;
   }
 
   /** Replaces everything in the file by the settled memory. */
@@ -119,6 +124,7 @@ export class SearchFile {
       this.#db.exec('DELETE FROM parts; DELETE FROM changes;');
       for (const [name, data] of encode(memory.docs, memory.base)) insert.run(name, crc32(data), data);
     });
+    this.changes = 0;
     this.#db.exec('PRAGMA incremental_vacuum; PRAGMA wal_checkpoint(TRUNCATE);');
   }
 

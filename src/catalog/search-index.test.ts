@@ -6,6 +6,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Worker } from 'node:worker_threads';
+import { until } from '../../test/kit/until.ts';
 import { openSearchIndex, type SearchDoc, type SearchIndex } from './index.ts';
 import { scan } from './search-scan.ts';
 
@@ -71,6 +72,26 @@ describe('search index', () => {
     fill(10);
     assert.deepEqual(await ids(start(), 'tool-7'), ['id7']);
     assert.equal(loaded.length, 10);
+  });
+
+  test('its file does not grow with what is put again as it was, nor with what is switched on and off', async () => {
+    fill(100);
+    const index = start();
+    await index.query('tool');
+    for (let i = 0; i < 50; i++) await index.put([...docs.values()]);
+    const changes = (): number => {
+      const db = new DatabaseSync(join(folder, 'index.db'), { readOnly: true });
+      const { n } = db.prepare('SELECT count(*) AS n FROM changes').get() as { n: number };
+      db.close();
+      return n;
+    };
+    await until(() => changes() === 100);
+    for (let i = 0; i < 60; i++)
+      await index.put(
+        Array.from(docs.values(), (each) => doc(each.id, each.slug, { ...each, isEnabled: i % 2 === 0 })),
+      );
+    await until(() => changes() < 100);
+    assert.equal((await index.query('tool', { limit: 256, includeDisabled: true })).length, 100);
   });
 
   test('a search that is asked for after a put finds it, after a remove does not', async () => {

@@ -23,12 +23,17 @@ export class SearchMemory {
   #slugWords = joinedOf(emptyBase(), inSlug);
   readonly #ranker = new Ranker(this);
 
-  put(doc: SearchDoc): void {
+  /** False when it was there just like that. */
+  put(doc: SearchDoc): boolean {
     const stamp = stampHash(doc.id, doc.stamp);
     const text = textHash(doc);
     const old = this.docs.numberOf(doc.id);
     if (old !== undefined) {
-      if (this.docs.hasText(old, text)) return this.docs.restamp(old, doc.isEnabled, stamp);
+      if (this.docs.hasText(old, text)) {
+        if (this.docs.hasStamp(old, stamp)) return false;
+        this.docs.restamp(old, doc.isEnabled, stamp);
+        return true;
+      }
       this.docs.kill(old);
     }
     const places = wordPlaces(doc);
@@ -43,6 +48,7 @@ export class SearchMemory {
       isEnabled,
     });
     for (const [each, place] of places) this.growing.add(each, packPosting(number, place));
+    return true;
   }
 
   remove(id: string): boolean {

@@ -34,8 +34,7 @@ function answer(ask: Ask): unknown {
     case 'rank':
       return memory.rank(ask.text, ask.options);
     case 'put':
-      for (const doc of ask.docs) memory.put(doc);
-      return changed(ask.docs.map((doc) => ({ id: doc.id, doc })));
+      return changed(ask.docs.filter((doc) => memory.put(doc)).map((doc) => ({ id: doc.id, doc })));
     case 'remove':
       return changed(ask.ids.filter((id) => memory.remove(id)).map((id) => ({ id })));
     case 'sum':
@@ -73,7 +72,11 @@ function changed(changes: readonly Change[]): void {
   unsaved.push(...changes);
   if (unsaved.length === 0) return;
   saving ??= setTimeout(save, saveAfterMs).unref();
-  if (memory.unsettled < settleAt) return;
+  // What is switched on and off again and again makes the file grow, and not the memory.
+  const pending = Math.max(memory.unsettled, (file?.changes ?? 0) + unsaved.length);
+  if (pending < settleAt) return;
+  // Changes that never pause must not put it off for ever.
+  if (settling && pending > settleAt + 2 * memory.docs.living) return;
   clearTimeout(settling);
   settling = setTimeout(settle, settleAfterMs).unref();
 }
@@ -89,6 +92,7 @@ function save(): void {
 function settle(): void {
   clearTimeout(settling);
   clearTimeout(saving);
+  settling = undefined;
   saving = undefined;
   unsaved = [];
   memory.settle();
