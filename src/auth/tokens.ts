@@ -83,6 +83,9 @@ export function tokens(store: TokenStore): Tokens {
 
     async rotate(asker, id) {
       const row = await inReach(asker, id);
+      // A secret of any other token would let an agent out of its session, and outlive it.
+      if (asker.isGranted && row.sessionId !== asker.sessionId)
+        throw fail('scope.denied', { message: "A session's key can renew only keys of its own session." });
       const secret = newSecret();
       if (isOver(row) || !(await store.setHash(id, hashOf(secret)))) throw fail('token.not_found', { ref: id });
       announce();

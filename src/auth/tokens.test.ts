@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import type { Actor } from '../schema/index.ts';
+import { Database, sqliteTokens, type TokenStore } from '../store/index.ts';
+import { ensureAdminToken } from './admin-token.ts';
+import { tokens, type Tokens } from './tokens.ts';
+
+const local: Actor = { kind: 'local', door: 'cli', principal: 'local', level: 'admin' };
+const code = (expected: string) => (error: unknown) => (error as { code?: string }).code === expected;
+
+describe('tokens', () => {
+  let folder: string;
+  let db: Database;
+  let store: TokenStore;
+  let all: Tokens;
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'oub-tokens-'));
+    db = new Database(join(folder, 'state.db'));
+    store = await sqliteTokens(db);
+    all = tokens(store);
+  });
+  after(async () => {
+    await db.close();
+    await rm(folder, { recursive: true });
+  });
+
+  test('a key that a session was granted gets no secret that outlives the session', async () => {
+    const owner = await all.mint(local, { name: 'owner', scope: 'admin', projects: ['proj_x'] });
+    const session = { id: 'ses_1', projectId: 'proj_x' };
+    const granted = await all.mint(local, { name: 'granted', scope: 'admin', projects: ['proj_x'], session });
+    const other = await all.mint(local, {
+      name: 'of another session',
+      scope: 'read',
+      projects: ['proj_x'],
+      session: { ...session, id: 'ses_2' },
+    });
+    const agent = await all.authenticate(granted.secret, 'socket');
+    for (const { row, secret } of [owner, other]) {
+      await assert.rejects(all.rotate(agent, row.id), code('scope.denied'));
+      assert.equal((await all.authenticate(secret, 'rest')).tokenId, row.id, 'the old secret is still good');
+    }
+    const renewed = await all.rotate(agent, granted.row.id);
+    assert.equal((await all.authenticate(renewed.secret, 'socket')).isGranted, true);
+  });
+
+  for (const text of ['', '\n', 'oub_unknown\n'])
+    test(`a token file that holds ${JSON.stringify(text)} gets a token that works`, async () => {
+      const path = join(folder, 'admin.token');
+      await writeFile(path, text);
+      const secret = await ensureAdminToken(path, store);
+      assert.equal((await readFile(path, 'utf8')).trim(), secret);
+      assert.equal((await all.authenticate(secret, 'cli')).level, 'admin');
+      assert.equal(await ensureAdminToken(path, store), secret, 'and keeps it');
+    });
+});
