@@ -16,7 +16,7 @@ export async function ensureAdminToken(path: string, store: TokenStore): Promise
     { id: newId('tok'), name: 'local admin', scope: 'admin', createdAt, principal: 'local' },
     hashOf(secret),
   );
-  if (existing) await replaceFile(path, `${secret}\n`);
+  if (existing !== undefined) await replaceFile(path, `${secret}\n`);
   else if (!(await createFile(path, `${secret}\n`))) return (await read(path)) ?? secret;
   return secret;
 }
