@@ -14,12 +14,19 @@ export interface SessionFeed {
   ): Promise<() => void>;
 }
 
+interface Followed {
+  after: number | 'newest';
+  /** Set from when it is asked for until the client pauses: tells a later turn from an earlier one that is still being begun. */
+  turn?: object | undefined;
+  stop?: (() => void) | undefined;
+}
+
 /** The sessions that one client follows: only while it listens, and on from where it left off. */
 export class Following {
   readonly #feed: SessionFeed | undefined;
   readonly #actor: () => Actor;
   readonly #onEvent: (sessionId: string, event: { index: number }) => void;
-  readonly #known = new Map<string, { after: number | 'newest'; stop?: () => void }>();
+  readonly #known = new Map<string, Followed>();
   #isListening = false;
 
   constructor(
@@ -53,23 +60,25 @@ export class Following {
     this.#isListening = false;
     for (const one of this.#known.values()) {
       one.stop?.();
-      one.stop = undefined;
+      one.stop = one.turn = undefined;
     }
   }
 
   async #begin(sessionId: string): Promise<void> {
     const one = this.#known.get(sessionId);
-    if (!one || one.stop || !this.#feed) return;
-    one.stop = () => {};
+    if (!one || one.turn || !this.#feed) return;
+    const turn = (one.turn = {});
+    const isMine = (): boolean => one.turn === turn && this.#known.get(sessionId) === one;
     try {
       const stop = await this.#feed.follow(this.#actor(), sessionId, one.after, (event) => {
+        if (!isMine()) return;
         one.after = event.index;
         this.#onEvent(sessionId, event);
       });
-      if (this.#isListening && this.#known.get(sessionId) === one) one.stop = stop;
+      if (isMine()) one.stop = stop;
       else stop();
     } catch (error) {
-      this.#known.delete(sessionId);
+      if (isMine()) this.#known.delete(sessionId);
       throw error;
     }
   }
