@@ -103,10 +103,10 @@ export class RunningCall implements Call {
     if (!this.#deadline.isOver) this.#options.onLog?.(entry);
   }
 
-  async askClient(method: string, params: unknown): Promise<unknown> {
+  async askClient(method: string, params: unknown, signal?: AbortSignal): Promise<unknown> {
     const ask = this.#options.onClientRequest;
     if (!ask) throw fail('not_supported', { what: `${method} (nobody is there to answer it)` });
-    return ask(method, params, this.signal);
+    return ask(method, params, signal ? AbortSignal.any([this.signal, signal]) : this.signal);
   }
 }
 

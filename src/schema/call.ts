@@ -79,8 +79,8 @@ export interface Call {
   log(level: 'debug' | 'info' | 'warn' | 'error', message: string, fields?: Record<string, unknown>): void;
   /** Hands a log entry of an upstream server, as it came, to whoever called. */
   relayLog?(entry: { level: string; logger?: string; data: unknown }): void;
-  /** Forwards a reverse request to whoever called; rejects when that door has no client to ask. */
-  askClient(method: string, params: unknown): Promise<unknown>;
+  /** Forwards a reverse request to whoever called; rejects when that door has no client to ask. `signal` takes it back. */
+  askClient(method: string, params: unknown, signal?: AbortSignal): Promise<unknown>;
 }
 
 /** A function tool's handler: returns a JSON value, or a ToolResult made by `toolResult`. */

@@ -1,7 +1,7 @@
 // A small MCP server over stdio, written without any SDK, that can also behave badly. Behaviours come as arguments.
 import { createInterface } from 'node:readline';
 
-type Message = { id?: string | number; method?: string; params?: Record<string, any>; result?: any };
+type Message = { id?: string | number; method?: string; params?: Record<string, any>; result?: any; error?: any };
 
 const wants = new Set(process.argv.slice(2));
 const number = (name: string, otherwise: number): number => {
@@ -34,6 +34,20 @@ const tools: object[] = [
   { name: 'fail', inputSchema: { type: 'object' } },
   { name: 'grow', inputSchema: { type: 'object' } },
 ];
+if (wants.has('resources'))
+  tools.push(
+    { name: 'subscribed', inputSchema: { type: 'object' } },
+    { name: 'touch', inputSchema: { type: 'object' } },
+  );
+if (wants.has('rude'))
+  tools.push(
+    { name: 'ask_and_take_back', inputSchema: { type: 'object' } },
+    { name: 'ask_anyway', inputSchema: { type: 'object' } },
+    { name: 'mute', inputSchema: { type: 'object' } },
+    { name: 'lists', inputSchema: { type: 'object' } },
+  );
+const subscribed = new Set<string>();
+let lists = 0;
 if (wants.has('odd')) {
   tools.push(
     { name: 'a-b', inputSchema: { type: 'object' } },
@@ -131,6 +145,27 @@ async function call(params: Record<string, any>, id: unknown): Promise<object> {
       });
       return text(JSON.stringify(answer.result ?? answer));
     }
+    case 'ask_and_take_back': {
+      const answer = askClient('elicitation/create', { message: 'Quick?' });
+      say({ method: 'notifications/cancelled', params: { requestId: `q${asked}` } });
+      return text(JSON.stringify((await answer).error ?? {}));
+    }
+    case 'ask_anyway': {
+      // Told to stop, it asks all the same.
+      while (!cancelled.has(id)) await new Promise((resolve) => setTimeout(resolve, 10));
+      const answer = await askClient('elicitation/create', { message: 'Whose?' });
+      process.stderr.write(`answered ${JSON.stringify(answer.result ?? answer.error)}\n`);
+      return text('too late');
+    }
+    case 'mute':
+      return { content: [{ type: 'text' }, { type: 'text', text: 'said' }] };
+    case 'lists':
+      return text(String(lists));
+    case 'subscribed':
+      return text([...subscribed].join());
+    case 'touch':
+      for (const uri of subscribed) say({ method: 'notifications/resources/updated', params: { uri } });
+      return text('touched');
     case 'die':
       return process.exit(3);
     case 'fail':
@@ -160,7 +195,12 @@ async function answer(message: Message): Promise<void> {
       id,
       result: {
         protocolVersion: params['protocolVersion'],
-        capabilities: { tools: { listChanged: true }, logging: {} },
+        capabilities: {
+          tools: { listChanged: true },
+          logging: {},
+          ...(wants.has('resources') && { resources: { subscribe: true } }),
+          ...(wants.has('rude') && { prompts: {} }),
+        },
         serverInfo: { name: 'raw', version: '1' },
         instructions: 'A raw server.',
       },
@@ -169,7 +209,18 @@ async function answer(message: Message): Promise<void> {
   if (method === 'tools/list' && wants.has('unlisted')) return say({ id, error: { code: 1, message: 'not today' } });
   if (method === 'tools/list' && wants.has('listless')) return say({ id, result: { tools: 'none' } });
   if (method === 'tools/call' && params['name'] === 'wordless') return say({ id, error: 'no reason' });
+  if (method === 'resources/subscribe' || method === 'resources/unsubscribe') {
+    if (method === 'resources/subscribe') subscribed.add(params['uri']);
+    else subscribed.delete(params['uri']);
+    return say({ id, result: {} });
+  }
+  if (method === 'prompts/get') {
+    const { result, error } = await askClient('elicitation/create', { message: 'For the prompt?' });
+    return say({ id, result: { messages: [], description: JSON.stringify(result ?? error) } });
+  }
   if (method === 'tools/list') {
+    lists++;
+    if (wants.has('stormy')) setTimeout(() => say({ method: 'notifications/tools/list_changed' }), 1);
     const size = number('page', 1_000);
     const from = Number(params['cursor'] ?? 0);
     return say({

@@ -100,12 +100,14 @@ export function handlers({ gate, menus, resources, log }: HandlersDeps): Handler
   const serve: Handlers['serve'] = async (exchange, method, params) => {
     const upstream = menus.upstream(exchange.menu);
     if (upstream) {
+      const { principal } = exchange.actor;
       if (!offers(upstream.capabilities, method)) throw new RpcError(-32601, 'Method not found');
       if (speaksDirectly(exchange))
-        return upstream.ask(method, params, { signal: exchange.signal, client: clientOf(exchange) });
+        return upstream.ask(method, params, { principal, signal: exchange.signal, client: clientOf(exchange) });
       return rounds.serve(exchange, async (_live, signal, ask) => {
         const onClientRequest = (wanted: string, details: unknown): Promise<unknown> => ask(wanted, details, signal);
-        const answer = await upstream.ask(method, params, { signal, onClientRequest, client: clientOf(exchange) });
+        const how = { principal, signal, onClientRequest, client: clientOf(exchange) };
+        const answer = await upstream.ask(method, params, how);
         return exchange.era === 'legacy' ? withoutNewer(answer) : answer;
       });
     }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Failure, type Actor } from '../../schema/index.ts';
-import type { Upstream, UpstreamEvent } from '../../sources/mcp/index.ts';
+import type { UpstreamEvent } from '../../sources/mcp/index.ts';
 import { RpcError } from '../../sources/mcp/index.ts';
 import { capabilitiesOf } from './capabilities.ts';
 import { sendLog } from './exchange.ts';
@@ -72,7 +72,7 @@ export class LegacySessions {
           jsonrpc: '2.0',
         }),
     );
-    const subscriptions = new Subscriptions(session, upstream, feed);
+    const subscriptions = new Subscriptions(session, menus, feed);
     session.onSession = (sessionId, after) => void following.add(sessionId, after).catch(() => {});
     session.server = sdkServer({
       version,
@@ -84,7 +84,9 @@ export class LegacySessions {
       session: {
         setLevel: (level) => {
           session.logLevel = level;
-          if (upstream?.capabilities['logging']) void upstream.ask('logging/setLevel', { level }, {}).catch(() => {});
+          const now = menus.upstream(menu);
+          const { principal } = session.actor;
+          if (now?.capabilities['logging']) void now.ask('logging/setLevel', { level }, { principal }).catch(() => {});
         },
         subscribe: (uri) => subscriptions.add(uri),
         unsubscribe: (uri) => subscriptions.remove(uri),
@@ -116,7 +118,7 @@ export class LegacySessions {
           session.ask('roots/list', {}, AbortSignal.any([gone.signal, AbortSignal.timeout(rootsMs)])),
         )
       : undefined;
-    session.onRootsChanged = () => upstream?.rootsChanged();
+    session.onRootsChanged = () => this.#deps.menus.upstream(session.menu)?.rootsChanged();
     outlet.onClose(() => {
       gone.abort();
       keepRoots?.();
@@ -181,13 +183,15 @@ function tell(session: LegacySession, event: UpstreamEvent, subscriptions: Subsc
 
 /** The resources that a client asked to be told about. */
 class Subscriptions {
-  readonly #upstream: Upstream | undefined;
+  readonly #session: LegacySession;
+  readonly #menus: Menus;
   readonly #following: Following;
-  readonly #stops = new Map<string, () => Promise<void> | void>();
-  #isOver = false;
+  /** How to end each; one that is still being asked for is there already. */
+  readonly #stops = new Map<string, Promise<() => void>>();
 
-  constructor(session: LegacySession, upstream: Upstream | undefined, feed: SessionFeed | undefined) {
-    this.#upstream = upstream;
+  constructor(session: LegacySession, menus: Menus, feed: SessionFeed | undefined) {
+    this.#session = session;
+    this.#menus = menus;
     this.#following = new Following(
       feed,
       () => session.actor,
@@ -206,36 +210,39 @@ class Subscriptions {
   }
 
   async add(uri: string): Promise<void> {
-    if (this.#stops.has(uri)) return;
-    if (this.#upstream) {
-      const stop = await this.#upstream.follow(uri);
-      // The same may have been asked for twice, or the client be gone by now.
-      if (this.#isOver || this.#stops.has(uri)) await stop();
-      else this.#stops.set(uri, stop);
-      return;
+    let asking = this.#stops.get(uri);
+    if (!asking) this.#stops.set(uri, (asking = this.#ask(uri)));
+    try {
+      await asking;
+    } catch (error) {
+      if (this.#stops.get(uri) === asking) this.#stops.delete(uri);
+      throw error;
     }
+  }
+
+  async remove(uri: string): Promise<void> {
+    const asking = this.#stops.get(uri);
+    this.#stops.delete(uri);
+    (await asking)?.();
+  }
+
+  clear(): void {
+    this.#following.pause();
+    for (const uri of this.#stops.keys()) void this.remove(uri).catch(() => {});
+  }
+
+  async #ask(uri: string): Promise<() => void> {
+    const upstream = this.#menus.upstream(this.#session.menu);
+    if (upstream) return upstream.follow(uri);
     const sessionId = sessionOf(uri);
     if (sessionId === undefined) {
       if (!uri.startsWith('ot://')) throw notFound(uri);
-      this.#stops.set(uri, () => {});
-      return;
+      return () => {};
     }
     await this.#following.add(sessionId, 'newest').catch((error: unknown) => {
       throw error instanceof Failure ? notFound(uri) : error;
     });
-    this.#stops.set(uri, () => this.#following.remove(sessionId));
-  }
-
-  async remove(uri: string): Promise<void> {
-    const stop = this.#stops.get(uri);
-    this.#stops.delete(uri);
-    await stop?.();
-  }
-
-  clear(): void {
-    this.#isOver = true;
-    this.#following.pause();
-    for (const uri of this.#stops.keys()) void this.remove(uri).catch(() => {});
+    return () => this.#following.remove(sessionId);
   }
 }
 

@@ -82,7 +82,6 @@ export class ModernSdk {
   async #publish(bus: InMemoryServerEventBus, body: JsonObject, actor: Actor, menu: Menu): Promise<() => void> {
     const { menus, onMenuChange, feed } = this.#deps;
     const stops: (() => void)[] = [];
-    let isOver = false;
     const publish = (event: ServerEvent): void => bus.publish(event);
     let signature = await signatureOf(menus, actor, menu);
     stops.push(
@@ -102,15 +101,11 @@ export class ModernSdk {
         if (event.kind === 'resource') publish({ kind: 'resource_updated', uri: event.uri });
       });
       stops.push(stopEvents);
-      for (const uri of uris)
-        void upstream.follow(uri).then(
-          (stop) => {
-            const unfollow = (): void => void stop().catch(() => {});
-            if (isOver) unfollow();
-            else stops.push(unfollow);
-          },
-          () => {},
-        );
+      for (const uri of uris) {
+        const following = upstream.follow(uri);
+        following.catch(() => {});
+        stops.push(() => void following.then((stop) => stop()).catch(() => {}));
+      }
     } else {
       const following = new Following(
         feed,
@@ -124,10 +119,7 @@ export class ModernSdk {
       }
       stops.push(() => following.pause());
     }
-    return () => {
-      isOver = true;
-      stops.forEach((stop) => stop());
-    };
+    return () => stops.forEach((stop) => stop());
   }
 }
 

@@ -41,8 +41,13 @@ export function refusedResult({ code, message, data }: RpcError): ToolResult {
   return { value: message, content: [{ type: 'text', text: message }], isError: true, meta: { [rpcErrorKey]: error } };
 }
 
+/** What has no type, or is a text without one, is no block that anyone could take. */
 function isBlock(block: unknown): block is ContentBlock {
-  return isObject(block) && typeof block['type'] === 'string';
+  return (
+    isObject(block) &&
+    typeof block['type'] === 'string' &&
+    (block['type'] !== 'text' || typeof block['text'] === 'string')
+  );
 }
 
 function asJson(text: string): unknown {

@@ -29,6 +29,8 @@ export interface Link {
   statusOf(error: unknown): number | undefined;
   onClose(listener: () => void): void;
   close(): Promise<void>;
+  /** Closes as soon as nobody waits for an answer on it. */
+  retire(): void;
   /** At once, without waiting. */
   kill(): void;
 }
@@ -53,6 +55,9 @@ const clientCapabilities = {
 
 /** How long a process may stay silent on the question which era it speaks before it counts as an older one. */
 const probeMs = 8_000;
+
+/** How often it is looked whether a connection that is given up is still needed. */
+const retireMs = 250;
 
 /** Connects, finding out the transport and the era; `config` has its secrets filled in. Throws what went wrong. */
 export async function openLink(
@@ -178,6 +183,14 @@ async function handShake(
     statusOf: httpStatus,
     onClose: (listener) => void closeListeners.push(listener),
     close: () => endLink(client, inner),
+    retire() {
+      const look = setInterval(() => {
+        if (wire.isWaiting) return;
+        clearInterval(look);
+        void endLink(client, inner);
+      }, retireMs);
+      look.unref();
+    },
     kill: () => (inner instanceof StdioPipe ? inner.kill() : void client.close().catch(() => {})),
   };
 }

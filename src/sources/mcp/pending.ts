@@ -8,6 +8,8 @@ export interface RequestOptions {
   /** For whom. Its signal is looked at only when the answer takes a moment: whoever waited before asking looks first. */
   call?: { readonly signal?: AbortSignal; progress?(progress: Progress): void };
   headers?: Record<string, string>;
+  /** Who knows when the server last waited for us: that time is not its own. */
+  waiting?: { readonly waitedAt: number };
 }
 
 const quickMs = 5;
@@ -65,9 +67,16 @@ export class Pending {
 
   #arm(): void {
     clearTimeout(this.#timer);
-    const { timeoutMs } = this.#options;
-    const expire = (): void => this.#stop(new WireTimeout(`no answer within ${timeoutMs} ms`));
-    this.#timer = setTimeout(expire, Math.max(1, this.#since + timeoutMs - performance.now()));
+    const leftMs = this.#since + this.#options.timeoutMs - performance.now();
+    this.#timer = setTimeout(() => this.#expire(), Math.max(1, leftMs));
+  }
+
+  #expire(): void {
+    const { timeoutMs, waiting } = this.#options;
+    const waitedAt = waiting?.waitedAt ?? -Infinity;
+    if (waitedAt <= this.#since) return this.#stop(new WireTimeout(`no answer within ${timeoutMs} ms`));
+    this.#since = waitedAt;
+    this.#arm();
   }
 
   readonly #cancel = (): void => this.#stop(new DOMException('cancelled', 'AbortError'));

@@ -64,8 +64,10 @@ export async function mcpServers(deps: McpServersDeps): Promise<McpServers> {
   async function apply(wanted: Record<string, ServerConfig>): Promise<void> {
     if (isClosed) return;
     unused.length = 0;
+    const before = new Map<string, Upstream>();
     for (const [name, upstream] of byName) {
       if (wanted[name] && JSON.stringify(wanted[name]) === JSON.stringify(upstream.config)) continue;
+      before.set(name, upstream);
       byName.delete(name);
       bySlug.delete(upstream.slug);
       void upstream.stop();
@@ -82,10 +84,11 @@ export async function mcpServers(deps: McpServersDeps): Promise<McpServers> {
         );
         continue;
       }
-      const upstream = new Upstream(name, slug, config, deps);
+      const upstream = new Upstream(name, slug, config, deps, before.get(name));
       byName.set(name, upstream);
       bySlug.set(slug, upstream);
-      upstream.onEvent((event) => (event.kind === 'tools' || event.kind === 'state') && changed());
+      if (!before.has(name))
+        upstream.onEvent((event) => (event.kind === 'tools' || event.kind === 'state') && changed());
       // The remembered list is read before this returns, so that the menu is there; the connection is not waited for.
       if (config.enabled !== false) starting.push(start(upstream));
     }

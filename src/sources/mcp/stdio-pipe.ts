@@ -9,6 +9,8 @@ const longestLine = 64 * 1024 * 1024;
 /** Messages nobody asked for; more than this in a second and the pipe is read only now and then. */
 const unaskedPerSecond = 2_000;
 const longestNoise = 2_000;
+/** How long what a process wrote before its end may still be on its way. */
+const lastWordsMs = 1_000;
 
 /** One upstream process: a JSON-RPC message per line, its stderr kept by whoever listens. */
 export class StdioPipe implements Transport {
@@ -51,8 +53,12 @@ export class StdioPipe implements Transport {
     child.stdout.on('data', (text: string) => this.#read(text));
     child.stderr.on('data', (text: string) => this.#noise(text));
     child.stdin.on('error', (error) => this.onerror?.(error));
+    // What it started may hold its pipes open; without it they lead nowhere.
+    let lastWords: NodeJS.Timeout | undefined;
+    child.once('exit', () => (lastWords = setTimeout(() => this.#reap(child), lastWordsMs).unref()));
     this.#exited = new Promise((resolve) => {
       child.once('close', () => {
+        clearTimeout(lastWords);
         this.#reap(child);
         this.#noise();
         resolve();

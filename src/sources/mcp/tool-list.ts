@@ -33,6 +33,8 @@ export class ToolList {
   readonly #file: string;
   readonly #config: string;
   #saving: Promise<void> = Promise.resolve();
+  /** What is on disk came over this connection. */
+  #savedFrom: Link | undefined;
 
   constructor(folder: string, name: string, config: ServerConfig) {
     const hash = (text: string): string => createHash('sha256').update(text).digest('hex');
@@ -70,6 +72,8 @@ export class ToolList {
     const isNew = JSON.stringify(before) !== JSON.stringify(taken.prints);
     if (isNew || this.listedAt === undefined) this.listedAt = at;
     this.definitions = taken;
+    if (!isNew && this.#savedFrom === link) return { isNew, changed };
+    this.#savedFrom = link;
     const { instructions, capabilities, serverInfo } = link;
     const known: Remembered = {
       config: this.#config,

@@ -1,5 +1,5 @@
 import type { Call, ClientBehind, ToolResult } from '../../schema/index.ts';
-import { ActiveCalls } from './active-calls.ts';
+import { ActiveCalls, type ActiveCall } from './active-calls.ts';
 import type { Connection } from './connection.ts';
 import type { Definition } from './definitions.ts';
 import { foreignResult, refusedResult, type KeepBlob } from './foreign-result.ts';
@@ -8,7 +8,7 @@ import type { Link } from './link.ts';
 import { headersFor, mirroredParams } from './param-headers.ts';
 import { askWithRounds } from './rounds.ts';
 import { Turnstile } from './turnstile.ts';
-import { isNetworkError, RpcError, type RequestOptions } from './wire.ts';
+import { isNetworkError, RpcError, WireTimeout, type RequestOptions } from './wire.ts';
 
 export interface UpstreamCallsDeps {
   connection: Connection;
@@ -16,9 +16,13 @@ export interface UpstreamCallsDeps {
   maxConcurrent: number;
   definition(upstreamName: string): Definition | undefined;
   keepBlob?: KeepBlob;
+  /** Those of the same server under an earlier configuration. */
+  roots?: LentRoots;
 }
 
 export interface AskOptions {
+  /** For whom. */
+  principal: string;
   signal?: AbortSignal;
   onClientRequest?: (method: string, params: unknown) => Promise<unknown>;
   client?: ClientBehind;
@@ -27,7 +31,7 @@ export interface AskOptions {
 /** What is asked of an upstream server, and what it asks back meanwhile. */
 export class UpstreamCalls {
   readonly active = new ActiveCalls();
-  readonly roots = new LentRoots();
+  readonly roots: LentRoots;
   readonly #deps: UpstreamCallsDeps;
   readonly #connection: Connection;
   readonly #turnstile: Turnstile;
@@ -35,6 +39,7 @@ export class UpstreamCalls {
   constructor(deps: UpstreamCallsDeps) {
     this.#deps = deps;
     this.#connection = deps.connection;
+    this.roots = deps.roots ?? new LentRoots();
     this.#turnstile = new Turnstile(deps.maxConcurrent);
   }
 
@@ -53,6 +58,7 @@ export class UpstreamCalls {
           return this.#result(await this.#request(link, upstreamName, args, call), call);
         } catch (error) {
           if (error instanceof RpcError) return refusedResult(error);
+          this.#noticeEnd(call, error);
           // A server that does not know our session any more has done nothing yet.
           if (!this.#noticeHttp(link, error) || !mayRepeat) throw error;
         } finally {
@@ -79,7 +85,7 @@ export class UpstreamCalls {
     call: Call,
   ): Promise<Record<string, unknown>> {
     const params = { name: upstreamName, arguments: args };
-    const options: RequestOptions = { timeoutMs: this.#connection.timeoutMs, call };
+    const options: RequestOptions = { timeoutMs: this.#connection.timeoutMs, call, waiting: this.active };
     if (link.isHttp && link.era === 'modern') {
       const mirrored = mirroredParams(this.#deps.definition(upstreamName)?.inputSchema);
       if (mirrored.length > 0) options.headers = headersFor(mirrored, args);
@@ -91,49 +97,49 @@ export class UpstreamCalls {
   async ask(
     method: string,
     params: Record<string, unknown>,
-    { signal, onClientRequest, client }: AskOptions,
+    { principal, signal, onClientRequest, client }: AskOptions,
   ): Promise<Record<string, unknown>> {
     const link = await this.#connection.ready();
+    const askClient = async (asked: string, details: unknown): Promise<unknown> => {
+      if (!onClientRequest) throw new RpcError(-32601, 'nobody is there to ask');
+      return onClientRequest(asked, details);
+    };
+    const asker = { actor: { principal }, askClient, client };
+    this.active.add(asker);
     try {
-      const askClient = async (asked: string, details: unknown): Promise<unknown> => {
-        if (!onClientRequest) throw new RpcError(-32601, 'nobody is there to ask');
-        return onClientRequest(asked, details);
-      };
       signal?.throwIfAborted();
-      const options = { timeoutMs: this.#connection.timeoutMs, call: { signal } };
-      return await askWithRounds(link, method, params, options, { askClient, client });
+      const options = { timeoutMs: this.#connection.timeoutMs, call: { signal }, waiting: this.active };
+      return await askWithRounds(link, method, params, options, asker);
     } catch (error) {
       if (error instanceof RpcError) throw error;
+      this.#noticeEnd(asker, error);
       this.#noticeHttp(link, error);
       throw this.#connection.failure(error, method);
+    } finally {
+      this.active.delete(asker);
     }
-  }
-
-  /** Follows one resource: older servers by a subscription, newer ones by a stream that stays open. */
-  async follow(uri: string): Promise<() => Promise<void>> {
-    const link = await this.#connection.ready();
-    if (link.era === 'modern') {
-      const stream = await link.listen({ resourceSubscriptions: [uri] });
-      return async () => stream?.close();
-    }
-    const { timeoutMs } = this.#connection;
-    await link.request('resources/subscribe', { uri }, { timeoutMs });
-    return async () => void (await link.request('resources/unsubscribe', { uri }, { timeoutMs }));
   }
 
   /** What an older server asks while it works; what this throws is the error that it reads. */
-  async answer(method: string, params: Record<string, unknown>): Promise<unknown> {
+  async answer(method: string, params: Record<string, unknown>, signal: AbortSignal): Promise<unknown> {
     const call = this.active.certain();
-    if (call) return call.askClient(method, params);
+    if (call) return this.active.ask(call, method, params, signal);
     if (method === 'roots/list') return this.roots.answer();
     throw new RpcError(-32601, `${method} cannot be answered: it is not certain whose call this belongs to`);
+  }
+
+  /** We stopped waiting, the server perhaps not working. */
+  #noticeEnd(call: ActiveCall, error: unknown): void {
+    if (error instanceof WireTimeout || (error as Error).name === 'AbortError') this.active.giveUp(call);
   }
 
   /** Over HTTP nobody tells us that a server is gone: a failed request does. True when it has forgotten our session. */
   #noticeHttp(link: Link, error: unknown): boolean {
     const status = link.statusOf(error);
     if (status === undefined) {
-      if (link.isHttp && isNetworkError(error)) this.#connection.lost(link, (error as Error).message);
+      if (!link.isHttp || !isNetworkError(error)) return false;
+      this.#connection.lost(link, (error as Error).message);
+      link.retire();
       return false;
     }
     if (status !== 404) return false;

@@ -1,8 +1,10 @@
 import type { Call, OfferedTool, ServerConfig, ToolResult } from '../../schema/index.ts';
 import type { Logger } from '../../observe/index.ts';
-import { followChanges } from './change-feed.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { followChanges, type ChangeFilter } from './change-feed.ts';
 import { Connection, type ConnectionDeps, type ServerState } from './connection.ts';
 import type { Definition } from './definitions.ts';
+import { FollowedResources } from './followed-resources.ts';
 import type { KeepBlob } from './foreign-result.ts';
 import { cleanText } from './foreign-text.ts';
 import type { Link } from './link.ts';
@@ -23,6 +25,9 @@ export interface UpstreamDeps extends ConnectionDeps {
 }
 
 const mostCalls = 256;
+/** How long a server that was asked for its list is left in peace: some announce a change whenever they are asked. */
+const leastRestMs = 100;
+const mostRestMs = 10_000;
 
 /** One upstream server: its connection, its tools as last listed, and what goes back and forth. */
 export class Upstream {
@@ -33,13 +38,17 @@ export class Upstream {
   readonly #connection: Connection;
   readonly #list: ToolList;
   readonly #calls: UpstreamCalls;
-  readonly #listeners = new Set<(event: UpstreamEvent) => void>();
+  readonly #listeners: Set<(event: UpstreamEvent) => void>;
+  readonly #followed: FollowedResources;
   #listing: Promise<void> | undefined;
   #listAgain = false;
+  /** Not before this time, by `performance.now()`, is the list asked for again. */
+  #restUntil = 0;
   /** Why the tools are not as the server has them now. */
   #listTrouble: string | undefined;
 
-  constructor(name: string, slug: string, config: ServerConfig, deps: UpstreamDeps) {
+  /** `before` is the same server under an earlier configuration: what clients hold on to goes on with this one. */
+  constructor(name: string, slug: string, config: ServerConfig, deps: UpstreamDeps, before?: Upstream) {
     this.name = name;
     this.slug = slug;
     this.config = config;
@@ -49,13 +58,17 @@ export class Upstream {
       onState: (state) => this.#became(state),
       onLink: (link) => this.#follow(link),
       onNotification: (method, params) => this.#noted(method, params),
-      onRequest: (method, params) => this.#calls.answer(method, params),
+      onRequest: (method, params, signal) => this.#calls.answer(method, params, signal),
     });
+    this.#listeners = before ? before.#listeners : new Set();
+    this.#followed = before ? before.#followed : new FollowedResources(this.#connection);
+    this.#followed.connection = this.#connection;
     this.#calls = new UpstreamCalls({
       connection: this.#connection,
       maxConcurrent: config.maxConcurrent ?? mostCalls,
       definition: (upstreamName) => this.definition(upstreamName),
       keepBlob: deps.keepBlob,
+      ...(before && { roots: before.#calls.roots }),
     });
   }
 
@@ -162,8 +175,8 @@ export class Upstream {
   }
 
   /** Follows one resource until the answered function is called. */
-  follow(uri: string): Promise<() => Promise<void>> {
-    return this.#calls.follow(uri);
+  follow(uri: string): Promise<() => void> {
+    return this.#followed.add(uri);
   }
 
   /** Lets an older server ask a connected client for its roots, also outside a call; answers how to end that. */
@@ -188,7 +201,8 @@ export class Upstream {
       this.#listAgain = true;
       return this.#listing;
     }
-    this.#listing = this.#readList()
+    this.#listing = this.#rested()
+      .then(() => this.#readList())
       .catch((error: Error) => {
         this.#connection.noise.keep(`[tools/list] ${error.message}`);
         if (this.capabilities.tools) this.#listTrouble = `its tools cannot be listed: ${cleanText(error.message, 200)}`;
@@ -203,10 +217,19 @@ export class Upstream {
     return this.#listing;
   }
 
+  async #rested(): Promise<void> {
+    const restMs = this.#restUntil - performance.now();
+    if (restMs > 0) await sleep(restMs, undefined, { ref: false });
+  }
+
   async #readList(): Promise<void> {
     const { link, timeoutMs } = this.#connection;
     if (!link) return;
-    const { isNew, changed } = await this.#list.refresh(link, timeoutMs);
+    const askedAt = performance.now();
+    const { isNew, changed } = await this.#list.refresh(link, timeoutMs).finally(() => {
+      const now = performance.now();
+      this.#restUntil = now + Math.min(mostRestMs, Math.max(leastRestMs, 4 * (now - askedAt)));
+    });
     this.#listTrouble = undefined;
     for (const tool of changed)
       this.#log.warn(
@@ -217,12 +240,17 @@ export class Upstream {
   }
 
   #follow(link: Link): void {
+    this.#calls.active.forget();
+    this.#restUntil = 0;
     void this.refresh();
-    void followChanges(link, {
-      isWanted: () => this.#connection.link === link && !this.#connection.isStopping,
-      onGap: () => void this.refresh(),
-      onTrouble: (error) => this.#connection.noise.keep(`[listen] ${error.message}`),
-    });
+    for (const uri of this.#followed.resume(link)) this.#tell({ kind: 'resource', uri });
+    const filter = listFilter(link);
+    if (filter)
+      followChanges(link, filter, {
+        isWanted: () => this.#connection.link === link && !this.#connection.isStopping,
+        onOpen: () => void this.refresh(),
+        onTrouble: (error) => this.#connection.noise.keep(`[listen] ${error.message}`),
+      }).opened.catch(() => {});
   }
 
   #became(state: ServerState): void {
@@ -244,11 +272,21 @@ export class Upstream {
     const { level, logger, data } = params;
     const entry = { level: String(level), ...(typeof logger === 'string' && { logger }), data };
     const { active } = this.#calls;
-    if (active.size === 0) return this.#tell({ kind: 'log', entry });
+    if (active.isIdle) return this.#tell({ kind: 'log', entry });
     active.certain()?.relayLog?.(entry);
   }
 
   #tell(event: UpstreamEvent): void {
     for (const listener of this.#listeners) listener(event);
   }
+}
+
+/** What to ask a server of the 2026 era to be told of; older servers tell unasked. */
+function listFilter({ era, capabilities: { tools, prompts, resources } }: Link): ChangeFilter | undefined {
+  const filter = {
+    ...(tools?.['listChanged'] === true && { toolsListChanged: true }),
+    ...(prompts?.['listChanged'] === true && { promptsListChanged: true }),
+    ...(resources?.['listChanged'] === true && { resourcesListChanged: true }),
+  };
+  return era === 'modern' && Object.keys(filter).length > 0 ? filter : undefined;
 }

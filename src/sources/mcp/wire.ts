@@ -86,6 +86,11 @@ export class Wire implements Transport {
     this.#end();
   }
 
+  /** True while any request has no answer. */
+  get isWaiting(): boolean {
+    return this.#pending.size > 0;
+  }
+
   /** Sends one request as it is and answers its raw result. */
   request(method: string, params: Record<string, unknown>, options: RequestOptions): Promise<Record<string, unknown>> {
     if (this.#isClosed) return Promise.reject(new WireClosed('the connection is closed'));
