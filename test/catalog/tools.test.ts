@@ -102,6 +102,8 @@ describe('tools over REST', () => {
       assert.deepEqual([status, answer.error.code], [400, code], JSON.stringify(answer));
       assert.ok(answer.error.details[0]?.path.startsWith(path), JSON.stringify(answer));
     }
+    const tags = [...Array.from({ length: 31 }, (_, i) => `t${i}`), 'a'.repeat(64)];
+    assert.equal((await server.ask('PUT', bundle.tool('most'), toolBody({ tags }))).status, 201);
     for (const func of ['no.such', 'token.create', '__proto__', ''])
       assert.equal((await server.ask('PUT', bundle.tool('t'), toolBody({ functionImpl: { func } }))).status, 400);
     assert.equal(

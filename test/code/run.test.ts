@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { otServer, type OtServer } from '../ot/bench-server.ts';
 import { patient } from '../kit/patience.ts';
+import { until } from '../kit/until.ts';
 
 let server: OtServer;
 let client: Client;
@@ -132,7 +133,12 @@ test('programs may run programs, eight deep, on one budget', async () => {
   const nest = (depth: number): string => (depth === 0 ? '"bottom"' : `run(code=${JSON.stringify(nest(depth - 1))})`);
   assert.equal(await server.run(nest(3)), 'bottom');
   assert.match(await server.failure(nest(10)), /nested too deeply/);
-  assert.match(await server.failure('for i in range(1100):\n    demo.foo(text="x")'), /too many calls/);
+  const calls = (count: number): string => `for i in range(${count}):\n    demo.foo(text="x")\n"done"`;
+  assert.equal(await server.run(calls(1000)), 'done');
+  assert.match(await server.failure(calls(1001)), /too many calls/);
+  const half = `run(code=${JSON.stringify(calls(499))})`;
+  assert.equal(await server.run(`${half}\n${half}`), 'done');
+  assert.match(await server.failure(`${half}\n${half}\ndemo.foo(text="x")`), /too many calls/);
 });
 
 test('calls of a program are recorded under their own names', async () => {
@@ -179,7 +185,10 @@ test('a client that goes away ends its program', async () => {
   });
   setTimeout(() => control.abort(), 100);
   await assert.rejects(gone);
-  assert.equal(await server.run('1'), '1');
+  await until(async () => {
+    const { rows } = (await server.call('audit_list', { tool: 'run', limit: 10 })).value;
+    return rows.some(({ outcome }: any) => outcome === 'tool.cancelled');
+  });
 });
 
 test('no file, network, environment or process is in reach', async () => {

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { v7 } from 'uuid';
 import { Client, StreamableHTTPClientTransport, type VersionNegotiationMode } from '@modelcontextprotocol/client';
 import { connected } from '../kit/connected.ts';
 import { startTestServer, type TestServer } from '../kit/running-server.ts';
@@ -140,6 +141,26 @@ for (const [era, mode] of eras) {
     await client.close();
   });
 }
+
+test('a tool of several versions is offered once, as the newest that is switched on', async () => {
+  const bundle = `/tools/bundles/${v7()}`;
+  const put = async (path: string, json: object): Promise<void> => {
+    assert.equal((await server.fetch(path, { method: 'PUT', json })).status, 201);
+  };
+  const body = { displayName: 'T', isEnabled: true, type: 'function', functionImpl: { func: 'demo.foo' } };
+  const argSchema = { type: 'object', properties: { text: { type: 'string' } } };
+  await put(bundle, { slug: 'versions', displayName: 'V', isEnabled: true });
+  await put(`${bundle}/tools/t/version/9`, { ...body, argSchema, description: 'first' });
+  await put(`${bundle}/tools/t/version/1`, { ...body, argSchema, description: 'second' });
+  await put(`${bundle}/tools/t/version/5`, { ...body, argSchema, description: 'third', isEnabled: false });
+  const client = await connect('/mcp/b/versions', 'legacy');
+  const { tools } = await client.listTools();
+  assert.deepEqual(
+    tools.filter(({ name }) => name !== 'ot_result').map(({ name, description }) => [name, description]),
+    [['t', 'second']],
+  );
+  await client.close();
+});
 
 test('without a valid token there is a 401 that says how, and a foreign host or origin is refused', async () => {
   const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'ping' });

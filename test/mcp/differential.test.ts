@@ -219,9 +219,29 @@ test('a session of the 2025 era is served alike', async () => {
     GET: { method: 'GET', headers: { accept: 'text/event-stream' } },
   };
   for (const [what, sent] of Object.entries(cases)) await alike(what, sent, sessions);
+  const nothing = { theirs: 'nothing', ours: 'nothing' };
+  const stream = { method: 'GET', headers: { accept: 'text/event-stream' } };
+  await alike('GET of an unknown session', stream, nothing);
+  await alike(
+    'GET of an unknown version',
+    { ...stream, headers: { ...stream.headers, 'mcp-protocol-version': '2020-01-01' } },
+    sessions,
+  );
+  // Those of 2026 have no sessions: to them only POST is of any use.
+  for (const sent of [stream, { method: 'DELETE' }]) {
+    const { status, headers } = await send('ours', sent);
+    assert.deepEqual([status, headers['allow']], [405, 'POST'], sent.method);
+  }
+  await alike('DELETE of an unknown session', { method: 'DELETE' }, nothing);
+  await alike(
+    'DELETE of an unknown version',
+    { method: 'DELETE', headers: { 'mcp-protocol-version': '2020-01-01' } },
+    sessions,
+  );
+  await alike('PUT', { method: 'PUT', headers: both, body: '{}' }, sessions);
   await alike('DELETE', { method: 'DELETE' }, sessions);
   await alike('after DELETE', post({ method: 'ping' }), sessions);
-  await alike('unknown session', post({ method: 'ping' }), { theirs: 'nothing', ours: 'nothing' });
+  await alike('unknown session', post({ method: 'ping' }), nothing);
 });
 
 test('requests of the 2026 era are served alike, right and wrong ones', async () => {

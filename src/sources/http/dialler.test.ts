@@ -112,6 +112,39 @@ test('follows five redirects and no sixth', async () => {
   await assert.rejects(target.webFetch()(`http://127.0.0.1:${port}/6`), code('tool.failed'));
 });
 
+test('a redirect is asked for as its status says, and a body that it leaves behind takes its headers along', async () => {
+  let asked: unknown[] = [];
+  const { port } = await listen(async (request, response) => {
+    const status = Number(request.url!.slice(1));
+    if (status > 0) return response.writeHead(status, { location: '/0' }).end();
+    asked = [request.method, request.headers['content-type'], request.headers['x-kept'], await text(request)];
+    response.end();
+  });
+  const target = dial(['127.0.0.1']);
+  for (const [status, method, then] of [
+    [301, 'POST', 'GET'],
+    [302, 'POST', 'GET'],
+    [303, 'POST', 'GET'],
+    [303, 'PUT', 'GET'],
+    [301, 'PUT', 'PUT'],
+    [302, 'DELETE', 'DELETE'],
+    [307, 'POST', 'POST'],
+    [308, 'POST', 'POST'],
+  ] as const) {
+    const init = { method, body: 'b', headers: { 'Content-Type': 'text/plain', 'x-kept': 'k' } };
+    await text((await target.fetch(`http://127.0.0.1:${port}/${status}`, init)).body);
+    const rest = then === method ? ['text/plain', 'k', 'b'] : [undefined, 'k', ''];
+    assert.deepEqual(asked, [then, ...rest], `${method} ${status}`);
+  }
+});
+
+test('a private address that is written out is refused before it is dialled, also where every host is listed', async () => {
+  const target = dial(['*']);
+  for (const host of ['127.0.0.1', '10.0.0.1', '[::1]', '[::ffff:10.0.0.1]'])
+    assert.throws(() => target.check(`http://${host}/`), code('host.not_allowed'), host);
+  target.check('http://93.184.216.34/');
+});
+
 test('a redirect to a host that is not listed is refused before anything is sent there', async () => {
   const hidden = await listen((_, response) => response.end('private'));
   const { port } = await listen((_, response) =>
