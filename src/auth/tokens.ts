@@ -34,6 +34,7 @@ export interface Tokens {
 }
 
 const lastUseEveryMs = 60_000;
+const mostTouched = 1000;
 
 export function tokens(store: TokenStore): Tokens {
   const touched = new Map<string, number>();
@@ -43,6 +44,8 @@ export function tokens(store: TokenStore): Tokens {
   const noteUse = (row: TokenRow): void => {
     const now = Date.now();
     if (now - (touched.get(row.id) ?? 0) < lastUseEveryMs) return;
+    // Keys of sessions come and go: forgetting one costs a write too many at most.
+    if (touched.size >= mostTouched) touched.clear();
     touched.set(row.id, now);
     store.touch(row.id, new Date(now).toISOString()).catch(() => touched.delete(row.id));
   };

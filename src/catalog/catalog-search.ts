@@ -114,6 +114,7 @@ class FollowingSearch implements CatalogSearch {
   /** Bundles whose slug or switch is not what it was when this was last asked. */
   #changedBundles(ids?: readonly string[]): string[] {
     const asked = ids ? ids.flatMap((id) => this.#catalog.bundle(id) ?? []) : this.#catalog.bundles();
+    for (const id of ids ?? this.#bundles.keys()) if (!this.#catalog.bundle(id)) this.#bundles.delete(id);
     return asked.flatMap((bundle) => {
       const now = bundleState(bundle);
       if (this.#bundles.get(bundle.id) === now) return [];

@@ -81,6 +81,27 @@ test('a tool that is switched a hundred thousand times takes no more room than b
   assert.equal(records.byId(tool.id)?.isEnabled, false);
 });
 
+test('bundles that come and go take no room, also in what is saved', () => {
+  const records = new StoredRecords();
+  const tool = fc.sample(aTool, 1)[0]!;
+  records.takeSummary(tool);
+  const other = (): ToolSummary => {
+    const bundleID = newUuid();
+    const path = toolPath(bundleID, 'a', 'v1');
+    return { ...tool, slug: 'a', version: 'v1', id: newUuid(), bundleID, file: { ...tool.file!, path } };
+  };
+  for (let i = 0; i < 1000; i++) {
+    const passing = other();
+    records.takeSummary(passing);
+    records.forget(passing.file!.path);
+  }
+  assert.ok(records.save().head.tools.bundleIds.length <= 2);
+  const last = other();
+  records.takeSummary(last);
+  assert.deepEqual(records.ofBundle(last.bundleID), [last]);
+  assert.deepEqual(records.byKey(tool.bundleID, tool.slug, tool.version), tool);
+});
+
 test('each take of a file is told from the one before, even when the file looks the same', () => {
   const records = new StoredRecords();
   const tool = fc.sample(aTool, 1)[0]!;

@@ -61,11 +61,13 @@ export class ToolTable {
   readonly #byName = new HashSlots((number) => this.#columns.nameHashes[number] as number);
   readonly #bySlug = new HashSlots((number) => this.#columns.slugHashes[number] as number);
   readonly #byPath = new HashSlots((number) => this.#columns.pathHashes[number] as number);
-  readonly #bundleIds: string[] = [];
+  /** By number; empty where a bundle lost its last tool, until another one takes the number. */
+  #bundleIds: string[] = [];
   readonly #bundleNumbers = new Map<string, number>();
   readonly #heads: number[] = [];
   readonly #counts: number[] = [];
   readonly #free: number[] = [];
+  readonly #freeBundles: number[] = [];
   #given = 0;
   #revision = 0;
   readonly #kept = new Map<number, ToolSummary>();
@@ -100,10 +102,16 @@ export class ToolTable {
     });
     this.#given = count;
     this.#revision = revision;
-    for (const id of bundleIds) this.#bundleNumber(id);
+    this.#bundleIds = [...bundleIds];
+    bundleIds.forEach((id, bundle) => {
+      this.#bundleNumbers.set(id, bundle);
+      this.#heads.push(none);
+      this.#counts.push(0);
+    });
     for (let number = 0; number < count; number++)
       if (this.#columns.lengths[number] === 0) this.#free.push(number);
       else this.#list(number);
+    this.#counts.forEach((count, bundle) => count === 0 && this.#letGo(bundle));
     this.#deadBytes = this.#textEnd - this.#columns.lengths.reduce((sum, length) => sum + length, 0);
   }
 
@@ -145,6 +153,7 @@ export class ToolTable {
     const bundle = this.#columns.bundles[number] as number;
     this.#unlink(bundle, number);
     this.#counts[bundle] = (this.#counts[bundle] as number) - 1;
+    if (this.#counts[bundle] === 0) this.#letGo(bundle);
     this.#deadBytes += this.#columns.lengths[number] as number;
     this.#columns.lengths[number] = 0;
     this.#kept.delete(number);
@@ -279,12 +288,20 @@ export class ToolTable {
   #bundleNumber(id: string): number {
     let number = this.#bundleNumbers.get(id);
     if (number === undefined) {
-      number = this.#bundleIds.push(id) - 1;
+      number = this.#freeBundles.pop() ?? this.#bundleIds.length;
+      this.#bundleIds[number] = id;
       this.#bundleNumbers.set(id, number);
-      this.#heads.push(none);
-      this.#counts.push(0);
+      this.#heads[number] = none;
+      this.#counts[number] = 0;
     }
     return number;
+  }
+
+  /** A bundle without tools needs no number: bundles come and go, and the table is saved and read whole. */
+  #letGo(bundle: number): void {
+    this.#bundleNumbers.delete(this.#bundleIds[bundle] as string);
+    this.#bundleIds[bundle] = '';
+    this.#freeBundles.push(bundle);
   }
 
   #unlink(bundle: number, number: number): void {

@@ -106,7 +106,10 @@ export function asks({ log, tables, presence, reconnectGraceMs }: AsksOptions): 
       });
       if (!known.has(askId)) {
         const row = await tables.get(sessionId, askId);
-        if (!row) throw fail('ask.not_found', { ref: askId });
+        if (!row) {
+          waiters.delete(askId);
+          throw fail('ask.not_found', { ref: askId });
+        }
         if (row.state !== 'open') settle(askId, outcomeOf(row));
       }
       const onAbort = (): void =>

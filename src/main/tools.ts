@@ -199,7 +199,11 @@ export async function openTools(
   const unrecorded = catalogGate(catalog, views, sources);
   const changes = recordedChanges(unrecorded, observe);
   const bundlesAsFiles = recordedExchange(exchange(catalog, unrecorded), observe);
-  const reaping = setInterval(() => void catalog.writer.reap().catch(() => {}), reapEveryMs);
+  const reap = async (): Promise<void> => {
+    await catalog.writer.reap();
+    await observe.forgetGone((toolId) => catalog.byId(toolId) !== undefined);
+  };
+  const reaping = setInterval(() => void reap().catch(() => {}), reapEveryMs);
   reaping.unref();
   closers.push(() => clearInterval(reaping));
   await catalog.writer.reap();

@@ -76,6 +76,8 @@ export interface Observer {
   setRedactor(redact: (line: string) => string): void;
   /** Counters by tool id; cheap, from memory. */
   usage(toolId: string): Usage;
+  /** Forgets the counters of tools that are gone and were not called for a month. */
+  forgetGone(isThere: (toolId: string) => boolean): Promise<void>;
   stats(query: StatsQuery): Promise<Stats>;
   /** Series for charts: one point per bucket of at least five minutes; empty ones are left out. */
   series(query: StatsQuery & { bucketMs: number }): Promise<Series[]>;

@@ -38,6 +38,21 @@ describe('usage', () => {
     await until(() => one.usage('tool-1').callCount === 30 && two.usage('tool-1').callCount === 30, 2000);
   });
 
+  test('of tools that are gone is forgotten after a month', async () => {
+    const first = await start();
+    const old = { at: new Date(Date.now() - 31 * 24 * 3600_000).toISOString() };
+    for (const toolId of ['there', 'gone']) await first.record(record({ ...old, toolId }));
+    await first.record(record({ toolId: 'gone-lately' }));
+    await stop(first);
+    const second = await start();
+    await second.forgetGone((toolId) => toolId === 'there');
+    const counts = (observer: typeof second): number[] =>
+      ['there', 'gone', 'gone-lately'].map((toolId) => observer.usage(toolId).callCount);
+    assert.deepEqual(counts(second), [1, 0, 1]);
+    await stop(second);
+    assert.deepEqual(counts(await start()), [1, 0, 1]);
+  });
+
   test('never goes back while it is written', async () => {
     const observer = await start();
     let last = 0;

@@ -73,6 +73,7 @@ export async function openObserver({ home, db, config, key, level = 'info' }: Ob
       return settled;
     },
     usage: (toolId) => (intake.empty(), usage.of(toolId)),
+    forgetGone: (isThere) => usage.forgetGone(isThere),
     stats: (query) => (intake.empty(), slots.stats(query)),
     series: (query) => (intake.empty(), slots.series(query)),
     groups: (query, by) => (intake.empty(), slots.groups(query, by)),

@@ -125,7 +125,7 @@ function move(db: Database, row: SlotRow, sizeMs: number): void {
     ...row,
     durations: fromText(row.durations),
     slot: Math.floor(row.slot / sizeMs) * sizeMs,
-    ...(isOfSession && { principal: sessionPrefix }),
+    ...(isOfSession && { principal: sessionPrefix, token_id: '' }),
   });
 }
 

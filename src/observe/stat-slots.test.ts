@@ -44,7 +44,7 @@ describe('slots of statistics', () => {
 
   test('of sessions long gone become one, of tokens they stay apart', async () => {
     for (let i = 0; i < 50; i++)
-      calls(2, 60, { principal: `session:ses_${i}`, tokenId: undefined, projectId: 'proj_1' });
+      calls(2, 60, { principal: `session:ses_${i}`, tokenId: `tok_${i}`, projectId: 'proj_1' });
     for (let i = 0; i < 3; i++) calls(2, 60, { principal: `pri_${i}` });
     await slots.stats({ period: 'all' });
     await slots.tidy();

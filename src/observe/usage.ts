@@ -6,6 +6,8 @@ import type { Run } from './runs.ts';
 
 const writeAfterMs = 200;
 const lookEveryMs = 500;
+/** How long the counts of a tool that is gone are kept: its pack or server may come back. */
+const goneForMs = 30 * 24 * 3600_000;
 
 interface Counts {
   calls: number;
@@ -74,6 +76,17 @@ export class UsageCounters {
       lastCalledAt: sum.lastCalledAt,
       p50Ms: quantile(sum.durations, 0.5),
     };
+  }
+
+  /** Forgets tools that are gone and were not called for long. */
+  async forgetGone(isThere: (toolId: string) => boolean, now = Date.now()): Promise<void> {
+    const before = new Date(now - goneForMs).toISOString();
+    const gone = [...this.#stored].filter(([toolId, counts]) => counts.lastCalledAt < before && !isThere(toolId));
+    if (gone.length === 0) return;
+    await this.#db.write((db) => {
+      for (const [toolId] of gone) db.run('DELETE FROM usage WHERE tool_id = ? AND last_called_at < ?', toolId, before);
+    });
+    for (const [toolId] of gone) this.#stored.delete(toolId);
   }
 
   async close(): Promise<void> {

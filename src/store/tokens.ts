@@ -47,9 +47,21 @@ const steps = [
   CREATE INDEX tokens_by_session ON tokens (session_id) WHERE session_id IS NOT NULL`,
 ];
 
+/** How long a token that is revoked or has expired is still listed. */
+const listedForMs = 90 * 24 * 3600_000;
+const tidyEveryMs = 3600_000;
+
 /** Tokens in state.db. */
 export async function sqliteTokens(db: Database): Promise<TokenStore> {
   await db.migrate('tokens', steps);
+  let tidiedAt = -Infinity;
+  /** Every session that is granted a key, and many a job, makes a token of its own. */
+  const tidy = (tx: Database): void => {
+    if (performance.now() - tidiedAt < tidyEveryMs) return;
+    tidiedAt = performance.now();
+    const before = new Date(Date.now() - listedForMs).toISOString();
+    tx.run('DELETE FROM tokens WHERE revoked_at < ? OR expires_at < ?', before, before);
+  };
   const kept = new KeptRows<FoundToken>(db, (hash) => {
     const raw = db.get<Raw>('SELECT * FROM tokens WHERE hash = ?', Buffer.from(hash, 'hex'));
     return raw && { row: fromRaw(raw), hash };
@@ -58,6 +70,7 @@ export async function sqliteTokens(db: Database): Promise<TokenStore> {
   return {
     add: (row, hash) =>
       change((tx) => {
+        tidy(tx);
         tx.run(
           `INSERT INTO tokens (id, name, scope, projects, bundles, hash, created_at, expires_at, session_id, project_id, principal)
            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,

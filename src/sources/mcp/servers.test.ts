@@ -2,12 +2,13 @@ import { afterEach, test } from 'node:test';
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm, writeFile, readFile } from 'node:fs/promises';
+import { mkdtemp, readdir, rm, writeFile, readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Failure } from '../../schema/index.ts';
 import { patient } from '../../../test/kit/patience.ts';
+import { until } from '../../../test/kit/until.ts';
 import { callAs, closeServers, connected, openServers, raw, run, view } from '../../../test/mcp/upstream-bench.ts';
 
 const open = openServers;
@@ -28,6 +29,17 @@ test('lists and calls the tools of a process, whatever their names', async () =>
   const picture = await run(servers, 'raw', 'picture');
   assert.equal(picture.content?.[0]?.type, 'image');
   assert.equal((await run(servers, 'raw', 'fail')).isError, true);
+});
+
+test('what is remembered of a server goes with it', async () => {
+  const { servers, home } = await open({ one: raw(), two: raw() });
+  await connected(servers);
+  const files = async (): Promise<number> => (await readdir(join(home, 'run'))).length;
+  await until(async () => (await files()) === 2);
+  await servers.apply({ one: raw() });
+  await until(async () => (await files()) === 1);
+  const [bundle] = servers.bundles();
+  assert.equal(bundle?.slug, 'one');
 });
 
 test('sets odd tools aside one by one and keeps the rest', async () => {

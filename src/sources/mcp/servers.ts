@@ -11,6 +11,7 @@ import {
 } from '../../schema/index.ts';
 import type { ServerState } from './connection.ts';
 import { cleanText } from './foreign-text.ts';
+import { forgetOthers } from './tool-list.ts';
 import { slugOf } from './tool-slugs.ts';
 import { Upstream, type UpstreamDeps } from './upstream.ts';
 
@@ -65,13 +66,16 @@ export async function mcpServers(deps: McpServersDeps): Promise<McpServers> {
     if (isClosed) return;
     unused.length = 0;
     const before = new Map<string, Upstream>();
+    const stopping: Promise<void>[] = [];
     for (const [name, upstream] of byName) {
       if (wanted[name] && JSON.stringify(wanted[name]) === JSON.stringify(upstream.config)) continue;
       before.set(name, upstream);
       byName.delete(name);
       bySlug.delete(upstream.slug);
-      void upstream.stop();
+      stopping.push(upstream.stop());
     }
+    // What they listed last may be on its way to the disk until they have stopped.
+    void Promise.allSettled(stopping).then(() => forgetOthers(deps.folder, [...byName.keys()]).catch(() => {}));
     const starting: Promise<void>[] = [];
     for (const [name, config] of Object.entries(wanted)) {
       if (byName.has(name)) continue;

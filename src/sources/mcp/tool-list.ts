@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
+import { readdir, readFile, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isObject, type ServerConfig } from '../../schema/index.ts';
 import { replaceFile } from '../../store/index.ts';
@@ -37,8 +37,7 @@ export class ToolList {
   #savedFrom: Link | undefined;
 
   constructor(folder: string, name: string, config: ServerConfig) {
-    const hash = (text: string): string => createHash('sha256').update(text).digest('hex');
-    this.#file = join(folder, `${hash(name).slice(0, 24)}.json`);
+    this.#file = join(folder, fileOf(name));
     this.#config = hash(JSON.stringify(config));
   }
 
@@ -69,6 +68,7 @@ export class ToolList {
     const at = new Date().toISOString();
     const changed = changedNames(before, taken.prints);
     for (const name of changed) this.changed[name] = at;
+    for (const name of Object.keys(this.changed)) if (taken.prints[name] === undefined) delete this.changed[name];
     const isNew = JSON.stringify(before) !== JSON.stringify(taken.prints);
     if (isNew || this.listedAt === undefined) this.listedAt = at;
     this.definitions = taken;
@@ -92,6 +92,15 @@ export class ToolList {
   saved(): Promise<void> {
     return this.#saving;
   }
+}
+
+const hash = (text: string): string => createHash('sha256').update(text).digest('hex');
+const fileOf = (server: string): string => `${hash(server).slice(0, 24)}.json`;
+
+/** Removes the lists of servers that are not there any more. */
+export async function forgetOthers(folder: string, servers: readonly string[]): Promise<void> {
+  const kept = new Set(servers.map(fileOf));
+  for (const name of await readdir(folder)) if (!kept.has(name)) await unlink(join(folder, name)).catch(() => {});
 }
 
 /** Every page of `tools/list`; a server whose cursors never end is cut off. */

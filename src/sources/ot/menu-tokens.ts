@@ -21,6 +21,8 @@ export function hiddenMenuTokens(deps: MenuDeps, actor: Actor): Promise<number> 
   const key = JSON.stringify([actor.level, actor.bundles ?? null]);
   const found = kept.get(key);
   if (found && performance.now() - found.at < keepMs) return found.tokens;
+  // Reaches are as many as tokens: what is too old is of no use to anyone.
+  for (const [each, { at }] of kept) if (performance.now() - at >= keepMs) kept.delete(each);
   const tokens = measure(deps, actor);
   kept.set(key, { at: performance.now(), tokens });
   tokens.catch(() => kept.delete(key));
