@@ -45,7 +45,7 @@ export class Catalog {
       onTrouble: options.onTrouble,
       onSwitches: () => self.refreshOffers(),
     });
-    self.#offered = await OfferedCatalog.open(db, providers, (slug) => self.#storedBySlug(slug) !== undefined);
+    self.#offered = await OfferedCatalog.open(db, providers, self.#isTaken);
     self.#writer = new CatalogWriter(home.catalog, self, self.#stored, self.#offered);
     self.#unsubscribe = providers.map((provider) => provider.onChange(() => self.refreshOffers()));
     return self;
@@ -64,7 +64,7 @@ export class Catalog {
   /** Asks packs and servers again what they offer. */
   refreshOffers(): void {
     const before = new Map([...this.#offered.ordered.after()].map((each) => [each.id, each]));
-    this.#offered.refresh((slug) => this.#storedBySlug(slug) !== undefined);
+    this.#offered.refresh(this.#isTaken);
     const put = [...this.#offered.ordered.after()];
     for (const each of put) before.delete(each.id);
     this.#tell({ kind: 'tools', put, gone: [...before.values()] });
@@ -76,7 +76,10 @@ export class Catalog {
     const gone = changes.flatMap((change) => (change.kind === 'tool-gone' ? [change.summary] : []));
     if (put.length + gone.length > 0) this.#tell({ kind: 'tools', put, gone });
     const ids = changes.flatMap((change) => (change.kind === 'bundle' ? [change.id] : []));
-    if (ids.length > 0) this.#tell({ kind: 'bundles', ids });
+    if (ids.length === 0) return;
+    this.#tell({ kind: 'bundles', ids });
+    // While the catalog is opened, nothing is offered yet.
+    if (this.#offered && !this.#offered.fits(this.#isTaken)) this.refreshOffers();
   }
 
   #tell(change: CatalogChange): void {
@@ -100,6 +103,8 @@ export class Catalog {
     for (const { bundle } of this.#offered.entries()) if (bundle.slug === slug) return bundle;
     return undefined;
   }
+
+  readonly #isTaken = (slug: string): boolean => this.#storedBySlug(slug) !== undefined;
 
   #storedBySlug(slug: string): BundleFile | undefined {
     for (const bundle of this.#stored.records.bundles.values())

@@ -34,6 +34,8 @@ export class OfferedCatalog {
   #byName = new Map<string, ToolSummary[]>();
   #byId = new Map<string, ToolSummary>();
   #clashes: string[] = [];
+  /** Those of the clashes that are with a stored bundle. */
+  readonly #hidden = new Set<string>();
 
   private constructor(db: Database, providers: BundleProvider[]) {
     this.#db = db;
@@ -61,9 +63,12 @@ export class OfferedCatalog {
     this.#levels.clear();
     this.#reasons.clear();
     this.#clashes = [];
+    this.#hidden.clear();
     const slugs = new Set<string>();
     for (const offer of this.#providers.flatMap((provider) => provider.bundles())) {
-      if (slugs.has(offer.slug) || (offer.kind !== 'builtin' && isTaken(offer.slug))) {
+      const isHidden = offer.kind !== 'builtin' && isTaken(offer.slug);
+      if (isHidden) this.#hidden.add(offer.slug);
+      if (isHidden || slugs.has(offer.slug)) {
         this.#clashes.push(offer.slug);
         continue;
       }
@@ -71,6 +76,12 @@ export class OfferedCatalog {
       this.#add(offer);
     }
     this.ordered.fill([...this.#byId.values()]);
+  }
+
+  /** False when stored bundles have taken or freed a slug since, so that it must be refreshed. */
+  fits(isTaken: (slug: string) => boolean): boolean {
+    const isInTheWay = ({ isBuiltIn, slug }: Bundle): boolean => !isBuiltIn && isTaken(slug);
+    return this.#hidden.values().every(isTaken) && !this.#byBundle.values().some(({ bundle }) => isInTheWay(bundle));
   }
 
   #add(offer: OfferedBundle): void {
