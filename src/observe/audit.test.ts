@@ -76,6 +76,29 @@ describe('audit', () => {
     assert.deepEqual(await observer.verifyAudit(), { ok: true, rows: 1000 });
   });
 
+  test('a change whose row could not be written has one as soon as that is possible again', async () => {
+    const observer = await start();
+    const other = new DatabaseSync(observers.home.stateDb);
+    other.exec("CREATE TRIGGER full BEFORE INSERT ON audit BEGIN SELECT RAISE(ABORT, 'no room'); END");
+    await observer.record(record({ level: 'admin', name: 'token_create' }));
+    other.exec('DROP TRIGGER full');
+    other.close();
+    const rows = await observer.auditRows({ limit: 10 });
+    assert.deepEqual(
+      rows.map(({ tool }) => tool),
+      ['token_create'],
+    );
+    assert.deepEqual(await observer.verifyAudit(), { ok: true, rows: 1 });
+  });
+
+  test('calls of a tool that happens to be called list are no polls', async () => {
+    const observer = await start();
+    for (let i = 0; i < 3; i++)
+      await observer.record(record({ name: 'shop_list', pack: 'shop.list', argsDigest: () => `${i}` }));
+    const rows = await observer.auditRows({ limit: 10 });
+    assert.equal(new Set(rows.map((row) => row['args_hmac'])).size, 3);
+  });
+
   test('polls are counted, one row a minute', async () => {
     const observer = await start();
     for (let i = 0; i < 50; i++) await observer.record(record({ name: 'session_events', pack: 'session.events' }));

@@ -45,12 +45,15 @@ export class Audit {
     else this.#behind.soon();
   }
 
-  /** Resolves when the row is on disk. Never rejects. */
+  /** Resolves when the row is on disk. Never rejects: a row that cannot be written now follows with the reads. */
   async write(record: CallRecord): Promise<void> {
+    const entries = [entryOf(record)];
     try {
-      await this.#chain.append([entryOf(record)]);
+      await this.#chain.append(entries);
       await this.#sync.written();
     } catch (error) {
+      for (const entry of entries) this.#reads.push(entry);
+      this.#behind.soon();
       this.#onError(error);
     }
   }
@@ -127,6 +130,7 @@ export interface AuditOptions {
   onError: (error: unknown) => void;
 }
 
-/** Questions that clients ask over and over; one row a minute tells as much as hundreds. */
+/** Questions that clients ask the server itself over and over; one row a minute tells as much as hundreds. */
+const polls = new Set(['session_events', 'session_list', 'project_list', 'workspace_list']);
 export const isPoll = ({ name, level, parent }: CallRecord): boolean =>
-  level === 'read' && parent === undefined && (name === 'session_events' || name.endsWith('_list'));
+  level === 'read' && parent === undefined && polls.has(name);
