@@ -32,6 +32,13 @@ describe('usage', () => {
     assert.deepEqual(second.usage('never'), { callCount: 0, failureCount: 0 });
   });
 
+  test('was last at the latest beginning, whichever call ended last', async () => {
+    const observer = await start();
+    void observer.record(record({ at: '2026-01-01T00:00:09.000Z' }));
+    void observer.record(record({ at: '2026-01-01T00:00:01.000Z', durationMs: 9000 }));
+    assert.equal(observer.usage('tool-1').lastCalledAt, '2026-01-01T00:00:09.000Z');
+  });
+
   test('two processes count together and see each other within two seconds', async () => {
     const [one, two] = [await start(), await start()];
     for (let i = 0; i < 30; i++) void (i % 2 ? one : two).record(record());

@@ -15,7 +15,8 @@ export function runsOf(records: readonly CallRecord[]): Run[] {
   for (const record of records) {
     const run = runs.find(({ like }) => isAlike(like, record));
     if (run) {
-      run.lastAt = record.at;
+      // Those that take long are over after some that began later.
+      if (record.at > run.lastAt) run.lastAt = record.at;
       run.durationsMs.push(record.durationMs);
       run.resultBytes += record.resultBytes;
     } else {
