@@ -65,6 +65,17 @@ test('a sentence is filled with the values it speaks about', () => {
   assert.equal(fail('tool.not_found', { message: 'Exactly this.' }).message, 'Exactly this.');
 });
 
+test('what is told of half a character can be read by everyone', () => {
+  const half = '😀'.slice(0, 1);
+  const failure = fail(
+    'args.invalid',
+    { reason: half },
+    { details: [{ path: `/args/${half}`, message: `not ${half}` }] },
+  );
+  assert.match(failure.message, /\ufffd$/);
+  assert.deepEqual(failure.details, [{ path: '/args/\ufffd', message: 'not \ufffd' }]);
+});
+
 test('what is not ours becomes an internal failure that keeps its cause to itself', () => {
   const cause = new Error('secret detail');
   const failure = asFailure(cause);

@@ -128,7 +128,11 @@ export function fail(
 ): Failure {
   const message = params['message'] === undefined ? fillIn(sentences[code], params) : String(params['message']);
   // What was cut out of someone's text may end in half a character, which no JSON reader should have to take.
-  return new Failure(code, message.toWellFormed(), options);
+  const details = options.details?.map((each) => ({
+    path: each.path.toWellFormed(),
+    message: each.message.toWellFormed(),
+  }));
+  return new Failure(code, message.toWellFormed(), { ...options, ...(details && { details }) });
 }
 
 /** True for codes that say what happened after dispatch. */
