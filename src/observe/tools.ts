@@ -1,4 +1,4 @@
-import { offerTool, type Actor, type BuiltInBundle } from '../schema/index.ts';
+import { fail, offerTool, type Actor, type BuiltInBundle } from '../schema/index.ts';
 import type { Observer, StatsQuery } from './observer.ts';
 
 const dayMs = 24 * 3600_000;
@@ -70,7 +70,7 @@ export function statsTools(observer: Observer, hiddenTokens: HiddenTokens = asyn
         run: async ({ since, tool: name, limit: most }) => {
           const rows = await observer.auditRows({
             limit: most,
-            ...(since !== undefined && { since: new Date(since).toISOString() }),
+            ...(since !== undefined && { since: timeOf(since) }),
             ...(name !== undefined && { tool: name.replaceAll('.', '_') }),
           });
           return {
@@ -89,6 +89,14 @@ export function statsTools(observer: Observer, hiddenTokens: HiddenTokens = asyn
       }),
     ],
   };
+}
+
+/** Leap seconds have the right form, and no place in any calendar here. */
+function timeOf(since: string): string {
+  const ms = Date.parse(since);
+  if (!Number.isNaN(ms)) return new Date(ms).toISOString();
+  const [path, message] = ['/args/since', 'is no time on the calendar'];
+  throw fail('args.invalid', { tool: 'stats_calls', reason: `${path} ${message}` }, { details: [{ path, message }] });
 }
 
 interface OverviewArgs {

@@ -59,6 +59,17 @@ describe('usage', () => {
 });
 
 describe('statistics and audit', () => {
+  test('refuse a time that no calendar has', async () => {
+    const response = await fetch(`${server.url}/call/stats_calls`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${server.token}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ args: { since: '2026-06-30T23:59:60Z' } }),
+    });
+    assert.equal(response.status, 400);
+    const { error } = (await response.json()) as { error: { details: unknown } };
+    assert.deepEqual(error.details, [{ path: '/args/since', message: 'is no time on the calendar' }]);
+  });
+
   test('tell what was called, and hold when they are checked', async () => {
     await call('demo_bar', { text: 'x' });
     const overview = await call('stats_overview', { period: 'day' });
