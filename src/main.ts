@@ -52,7 +52,9 @@ async function build(options: ServerOptions, closers: Closers): Promise<RunningS
   );
   let url = '';
   const app = await openDoors(ground, agents, tools, () => url);
-  await agents.places.tidy();
+  await agents.places.tidy().catch((error: unknown) => {
+    ground.observe.log.warn({ span: 'project.tidy', err: error }, 'something deleted could not be removed from disk');
+  });
   await agents.agentSessions.start();
   closers.push(() => agents.agentSessions.stop());
   const finish = finishConnections(app.server);

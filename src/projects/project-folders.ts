@@ -1,6 +1,7 @@
-import { chown, mkdir, readdir, rm, stat } from 'node:fs/promises';
+import { chown, lchown, mkdir, readdir, stat, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { sandboxUser } from '../sandbox/index.ts';
+import { removeTree } from '../store/index.ts';
 
 const trashMark = '.deleted-';
 
@@ -25,16 +26,24 @@ export function projectFolders(folder: string) {
       const { uid, gid } = sandboxUser();
       if (process.getuid?.() === 0) await chown(ofWorkspace(row), uid, gid);
     },
-    async emptyTrash(): Promise<void> {
+    /** Answers why what is left could not be removed. */
+    async emptyTrash(): Promise<unknown[]> {
+      const problems: unknown[] = [];
       for (const name of await readdir(folder))
-        if (name.startsWith(trashMark)) await rm(join(folder, name), { recursive: true, force: true });
+        if (name.startsWith(trashMark))
+          await removeTree(join(folder, name)).catch((error: unknown) => problems.push(error));
+      return problems;
     },
   };
 }
 
-/** Files that a server running as root makes for a sandbox belong to whoever owns the workspace. */
-export async function giveToOwnerOf(folder: string, path: string): Promise<void> {
+/**
+ * Files that a server running as root makes for a sandbox belong to whoever owns the workspace. What is there by a name
+ * may have been swapped for a link by then: it is not followed.
+ */
+export async function giveToOwnerOf(folder: string, made: string | FileHandle): Promise<void> {
   if (process.getuid?.() !== 0) return;
   const { uid, gid } = await stat(folder);
-  await chown(path, uid, gid);
+  if (typeof made === 'string') await lchown(made, uid, gid);
+  else await made.chown(uid, gid);
 }

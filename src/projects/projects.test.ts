@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { mkdir, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -215,6 +216,19 @@ describe('projects', () => {
     assert.equal((await room.get(writer, project.id)).id, project.id);
     isBroken = false;
     await room.delete(writer, project.id);
+  });
+
+  test('are deleted whatever an agent made in them, and so is what an earlier server could not remove', async () => {
+    const name = 'n'.repeat(60);
+    const dig = `for (let i = 0; i < 150; i++) { require('fs').mkdirSync('${name}'); process.chdir('${name}'); }`;
+    const { id, default_workspace_id } = await room.create(admin, 'deep', plain);
+    execFileSync(process.execPath, ['-e', dig], { cwd: room.folderOf({ id: default_workspace_id, project_id: id }) });
+    await room.delete(admin, id);
+    assert.deepEqual(await readdir(join(folder, 'projects')), []);
+    await mkdir(join(folder, 'projects', '.deleted-proj_old'));
+    execFileSync(process.execPath, ['-e', dig], { cwd: join(folder, 'projects', '.deleted-proj_old') });
+    await room.tidy();
+    assert.deepEqual(await readdir(join(folder, 'projects')), []);
   });
 
   test('half deleted by a crash are gone after the next start', async () => {

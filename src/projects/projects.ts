@@ -1,7 +1,14 @@
 import { rename, rm, stat } from 'node:fs/promises';
 import type { DriverName, Probe, SandboxDriver, Sandboxes } from '../sandbox/index.ts';
 import { fail, newId, reachesProject, type Actor, type Settings } from '../schema/index.ts';
-import type { Database, ProjectRow, ProjectTables, ProjectWish, SessionTables } from '../store/index.ts';
+import {
+  removeTree,
+  type Database,
+  type ProjectRow,
+  type ProjectTables,
+  type ProjectWish,
+  type SessionTables,
+} from '../store/index.ts';
 import { admitWish, defaultBundles, levelOf, limitsOf } from './admit-project.ts';
 import type { CloneFetch } from './clone.ts';
 import { projectFolders } from './project-folders.ts';
@@ -41,7 +48,7 @@ export interface Projects extends Workspaces {
   sandboxFor(project: Project): Promise<SandboxChoice>;
   /** Runs before a project's rows go: stops what still runs for it. */
   onDelete(listener: (projectId: string) => Promise<void>): void;
-  /** Finishes deletions that a crash interrupted. */
+  /** Finishes deletions that a crash interrupted; all that can be, and then throws what could not. */
   tidy(): Promise<void>;
 }
 
@@ -107,7 +114,7 @@ export function projects({
       }
       tables.remove(id);
     });
-    await rm(folders.trash(id), { recursive: true, force: true });
+    await removeTree(folders.trash(id));
   }
 
   return {
@@ -188,8 +195,11 @@ export function projects({
     },
     onDelete: (listener) => void beforeDelete.push(listener),
     async tidy() {
-      for (const row of await tables.list()) if (row.status === 'deleting') await finishDelete(row.id);
-      await folders.emptyTrash();
+      const problems: unknown[] = [];
+      for (const row of await tables.list())
+        if (row.status === 'deleting') await finishDelete(row.id).catch((error: unknown) => problems.push(error));
+      problems.push(...(await folders.emptyTrash()));
+      if (problems.length > 0) throw new AggregateError(problems, 'not all that was deleted could be removed');
     },
   };
 }

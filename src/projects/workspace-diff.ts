@@ -6,6 +6,7 @@ import { createTwoFilesPatch } from 'diff';
 import { entriesBelow, openFolderAt } from '../store/index.ts';
 
 const maxFiles = 5000;
+const maxEntries = 20_000;
 const maxFileBytes = 512 * 1024;
 const maxKeptBytes = 32 * 1024 * 1024;
 const maxDiffBytes = 2 * 1024 * 1024;
@@ -34,6 +35,17 @@ export interface WorkspaceDiff {
 export async function takeSnapshot(root: string, store: string): Promise<void> {
   const temp = `${store}.${randomBytes(6).toString('hex')}.tmp`;
   await mkdir(temp, { recursive: true, mode: 0o700 });
+  try {
+    await rememberIn(temp, root);
+    await rm(store, { recursive: true, force: true });
+    // Someone else who remembers it at the same moment is as good.
+    await rename(temp, store).catch(() => {});
+  } finally {
+    await rm(temp, { recursive: true, force: true });
+  }
+}
+
+async function rememberIn(temp: string, root: string): Promise<void> {
   const snapshot: Snapshot = { at: new Date().toISOString(), files: {}, isPartial: false };
   let kept = 0;
   for await (const file of filesOf(root)) {
@@ -49,8 +61,6 @@ export async function takeSnapshot(root: string, store: string): Promise<void> {
     snapshot.files[file.name] = { sha256: file.sha256, isKept };
   }
   await writeFile(join(temp, 'snapshot.json'), JSON.stringify(snapshot));
-  await rm(store, { recursive: true, force: true });
-  await rename(temp, store).catch(() => rm(temp, { recursive: true, force: true }));
 }
 
 /** What changed in a workspace since its snapshot, as a list and as one unified diff. */
@@ -113,10 +123,12 @@ type Seen = { name: string; sha256: string; bytes: Buffer | undefined };
 
 async function* filesOf(root: string): AsyncGenerator<Seen | 'too many'> {
   const folder = await openFolderAt(root);
+  let entries = 0;
   let count = 0;
   let bytes = 0;
   try {
     for await (const { name, path, info } of entriesBelow(folder, (each) => !skipped.has(each))) {
+      if (++entries > maxEntries) return yield 'too many';
       if (!info.isFile()) continue;
       bytes += Math.min(info.size, maxFileBytes);
       if (++count > maxFiles || bytes > maxKeptBytes) return yield 'too many';

@@ -1,7 +1,19 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, mkdtemp, readFile, readdir, readlink, rm, symlink, writeFile } from 'node:fs/promises';
+import {
+  chown,
+  mkdir,
+  mkdtemp,
+  readFile,
+  readdir,
+  readlink,
+  rm,
+  stat,
+  symlink,
+  unlink,
+  writeFile,
+} from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, test } from 'node:test';
@@ -44,6 +56,27 @@ describe('files of a workspace', () => {
     ]);
     const top = await readPlace(root, '');
     assert.deepEqual(top.type === 'folder' && top.entries.map((entry) => entry.name), ['a']);
+  });
+
+  test('go into the same new folder from many sides at once', async () => {
+    const names = Array.from({ length: 20 }, (_, n) => `new/${n % 2}/deeper/${n}.txt`);
+    await Promise.all(names.map((name) => writePlace(root, name, bytes(name), 100)));
+    for (const name of names) assert.equal(await textOf(name), name);
+  });
+
+  test('swapped for a link while they are written never change whose the target is', async () => {
+    const before = await stat(join(outer, 'secret.txt'));
+    if (process.getuid?.() === 0) await chown(root, before.uid + 1, before.gid + 1);
+    async function* swapping(): AsyncGenerator<Buffer> {
+      yield Buffer.from('x');
+      const [temp] = await readdir(root);
+      await unlink(join(root, temp!));
+      await symlink('../secret.txt', join(root, temp!));
+    }
+    await writePlace(root, 'file', swapping(), 100);
+    const after = await stat(join(outer, 'secret.txt'));
+    assert.deepEqual([after.uid, after.gid], [before.uid, before.gid]);
+    assert.equal(await readFile(join(outer, 'secret.txt'), 'utf8'), 'secret');
   });
 
   test('beyond the cap are refused and leave nothing behind', async () => {

@@ -1,10 +1,10 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { constants } from 'node:fs';
-import { lstat, mkdir, open, readdir, rename, rmdir, unlink, type FileHandle } from 'node:fs/promises';
+import { lstat, mkdir, open, readdir, rename, unlink, type FileHandle } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
 import { pack, type Pack } from 'tar-stream';
 import { fail } from '../schema/index.ts';
-import { entriesBelow, inFolder, openFolderAt, splitPath, walkTo } from '../store/index.ts';
+import { entriesBelow, inFolder, openFolderAt, removeBelow, splitPath, walkTo } from '../store/index.ts';
 import { giveToOwnerOf } from './project-folders.ts';
 
 export interface FileEntry {
@@ -48,16 +48,22 @@ export async function writePlace(
   if (parts.length === 0) throw fail('request.invalid', { reason: 'a file needs a name' });
   const place = await walkTo(root, parts, {
     makeParents: async (folder) => {
-      await mkdir(folder, 0o755);
-      await giveToOwnerOf(root, folder);
+      const isOurs = await mkdir(folder, 0o755).then(
+        () => true,
+        (error: NodeJS.ErrnoException) => {
+          // Someone else made it a moment ago.
+          if (error.code === 'EEXIST') return false;
+          throw error;
+        },
+      );
+      if (isOurs) await giveToOwnerOf(root, folder);
     },
   });
   const temp = inFolder(place.parent, `.${randomBytes(9).toString('hex')}.tmp`);
   try {
     const before = await lstat(place.path).catch(() => undefined);
     if (before?.isDirectory()) throw fail('request.invalid', { reason: `${path} is a folder` });
-    const written = await writeCapped(temp, bytes, maxBytes);
-    await giveToOwnerOf(root, temp);
+    const written = await writeCapped(temp, bytes, maxBytes, root);
     await rename(temp, place.path);
     return { ...written, isNew: before === undefined };
   } catch (error) {
@@ -74,7 +80,7 @@ export async function removePlace(root: string, path: string): Promise<void> {
   if (parts.length === 0) throw fail('request.invalid', { reason: 'the workspace itself cannot be removed here' });
   const folder = await openFolderIn(root, parts.slice(0, -1), path);
   try {
-    await removeEntry(folder, parts[parts.length - 1]!, path);
+    await removeBelow(folder, parts[parts.length - 1]!).catch(missing(path));
   } finally {
     await folder.close();
   }
@@ -154,6 +160,7 @@ async function writeCapped(
   path: string,
   bytes: AsyncIterable<Uint8Array>,
   maxBytes: number,
+  root: string,
 ): Promise<{ size: number; sha256: string }> {
   const handle = await open(path, 'wx', 0o644);
   const hash = createHash('sha256');
@@ -165,23 +172,11 @@ async function writeCapped(
       hash.update(chunk);
       await handle.writeFile(chunk);
     }
+    await giveToOwnerOf(root, handle);
   } finally {
     await handle.close();
   }
   return { size, sha256: hash.digest('hex') };
-}
-
-async function removeEntry(folder: FileHandle, name: string, shown: string): Promise<void> {
-  const path = inFolder(folder, name);
-  const info = await lstat(path).catch(missing(shown));
-  if (!info.isDirectory()) return unlink(path);
-  const inner = await openFolderAt(path);
-  try {
-    for (const each of await readdir(`/proc/self/fd/${inner.fd}`)) await removeEntry(inner, each, shown);
-  } finally {
-    await inner.close();
-  }
-  await rmdir(path);
 }
 
 async function listFolder(path: string): Promise<FileEntry[]> {

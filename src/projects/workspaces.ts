@@ -1,6 +1,13 @@
 import { rename, rm } from 'node:fs/promises';
 import { fail, newId, type Actor } from '../schema/index.ts';
-import type { Database, ProjectRow, ProjectTables, SessionTables, WorkspaceRow } from '../store/index.ts';
+import {
+  removeTree,
+  type Database,
+  type ProjectRow,
+  type ProjectTables,
+  type SessionTables,
+  type WorkspaceRow,
+} from '../store/index.ts';
 import { cloneInto, type CloneFetch } from './clone.ts';
 import type { Placed, projectFolders } from './project-folders.ts';
 import { diffSince, takeSnapshot, type WorkspaceDiff } from './workspace-diff.ts';
@@ -98,7 +105,7 @@ export function workspaces({
       const trash = folders.trash(id);
       await rename(folders.ofWorkspace(row), trash).catch(() => {});
       await rm(folders.snapshot(row), { recursive: true, force: true });
-      await rm(trash, { recursive: true, force: true });
+      await removeTree(trash);
     },
     async snapshot(row) {
       if (sessions.listNow({ workspace_id: row.id, isLive: true }).length <= 1)

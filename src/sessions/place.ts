@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { mkdir, readdir, rm } from 'node:fs/promises';
+import { mkdir, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { removeTree } from '../store/index.ts';
 import type { BoxDoor, DoorIdentity } from './ports.ts';
 
 /** The folder of one sandbox: sockets in `m`, spool and agent's home in `s`. Short names: sockets lie below. */
@@ -22,7 +23,7 @@ export async function makePlace(runFolder: string): Promise<Place> {
 }
 
 export async function removePlace(runFolder: string, name: string): Promise<void> {
-  await rm(join(runFolder, name), { recursive: true, force: true });
+  await removeTree(join(runFolder, name));
 }
 
 /** Names of all places on disk, whoever they belong to. */

@@ -1,8 +1,8 @@
-import { rm, stat } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import { isLive } from './admission.ts';
 import { isAbandoned, type Lifecycle } from './lifecycle.ts';
 import { isNodeAlive } from './node-identity.ts';
-import { listPlaces, placeAt } from './place.ts';
+import { listPlaces, placeAt, removePlace } from './place.ts';
 import type { SessionPorts } from './ports.ts';
 import type { UtilityBoxes } from './utility-boxes.ts';
 
@@ -104,7 +104,7 @@ async function removeStrayPlaces(ports: SessionPorts, isInUse: (place: string) =
     const folder = placeAt(ports.runFolder, name).mcp.slice(0, -2);
     const info = await stat(folder).catch(() => undefined);
     // A place is made a moment before its session is stored.
-    if (info && Date.now() - info.mtimeMs > youngMs) await rm(folder, { recursive: true, force: true });
+    if (info && Date.now() - info.mtimeMs > youngMs) await removePlace(ports.runFolder, name);
   }
 }
 

@@ -14,6 +14,7 @@ export * from './lock.ts';
 export { errorOf, type Draft, type Placed } from './new-files.ts';
 export * from './projects.ts';
 export * from './recovered-writes.ts';
+export * from './remove-tree.ts';
 export * from './results.ts';
 export * from './sessions.ts';
 export { changeSteps } from './shared-folder.ts';

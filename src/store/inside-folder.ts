@@ -3,6 +3,7 @@ import { lstat, open, readdir, readlink, type FileHandle } from 'node:fs/promise
 import { fail } from '../schema/index.ts';
 
 const maxLinks = 20;
+const maxDepth = 128;
 /** Where the workspace lies for the agent that made the links in it. */
 const insidePath = '/workspace';
 const folderFlags = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
@@ -85,11 +86,15 @@ export interface Below {
   info: Stats;
 }
 
-/** Walks a folder by handles, sorted, folders before what is in them. Links, pipes, devices and the unwanted are left out. */
+/**
+ * Walks a folder by handles, sorted, folders before what is in them. Links, pipes, devices and the unwanted are left
+ * out, and so is what lies deeper than any work does: each level costs a handle.
+ */
 export async function* entriesBelow(
   folder: FileHandle,
   isWanted: (name: string) => boolean = () => true,
   prefix = '',
+  depth = 0,
 ): AsyncGenerator<Below> {
   for (const each of (await readdir(`/proc/self/fd/${folder.fd}`)).sort()) {
     if (!isWanted(each)) continue;
@@ -97,19 +102,20 @@ export async function* entriesBelow(
     const info = await lstat(path).catch(() => undefined);
     if (!info?.isDirectory() && !info?.isFile()) continue;
     yield { name: `${prefix}${each}`, path, info };
-    if (!info.isDirectory()) continue;
+    if (!info.isDirectory() || depth === maxDepth) continue;
     const inner = await openFolderAt(path).catch(() => undefined);
     if (!inner) continue;
     try {
-      yield* entriesBelow(inner, isWanted, `${prefix}${each}/`);
+      yield* entriesBelow(inner, isWanted, `${prefix}${each}/`, depth + 1);
     } finally {
       await inner.close();
     }
   }
 }
 
-export function openFolderAt(path: string): Promise<FileHandle> {
-  return open(path, folderFlags);
+/** Never through a link. */
+export function openFolderAt(path: string | Buffer, moreFlags = 0): Promise<FileHandle> {
+  return open(path, folderFlags | moreFlags);
 }
 
 async function openFolder(
