@@ -199,16 +199,15 @@ export class CatalogWriter {
 
   /** Removes bundles that were deleted 48 hours ago and whose folder is still empty; stray temp files do not count. */
   async reap(now = Date.now()): Promise<string[]> {
-    const due = [...this.#stored.records.bundles.values()].filter(
-      (each) => each.softDeletedAt && Date.parse(each.softDeletedAt) + reapAfterMs <= now,
-    );
+    const isDue = (bundle: BundleFile | undefined): boolean =>
+      bundle?.softDeletedAt !== undefined && Date.parse(bundle.softDeletedAt) + reapAfterMs <= now;
+    const due = [...this.#stored.records.bundles.values()].filter(isDue);
     const reaped: string[] = [];
     for (const { id } of due) {
       await this.#stored.change({
         paths: [bundlePath(id)],
         apply: async () => {
-          const current = this.#stored.records.bundles.get(id);
-          if (!current?.softDeletedAt) return;
+          if (!isDue(this.#stored.records.bundles.get(id))) return;
           const names = await readdir(this.#path(id));
           if (names.some((name) => name !== bundleFileName && !name.endsWith('.tmp'))) return;
           await this.#stored.removeFolder(id);
