@@ -22,6 +22,8 @@ interface Question {
 
 interface Standing {
   owner: string;
+  /** The request that came last: it says what the client can be asked. */
+  last: Exchange;
   live: Live;
   control: AbortController;
   outcome: Promise<JsonObject>;
@@ -55,6 +57,7 @@ export class Rounds {
   #begin(exchange: Exchange, work: Work): Standing {
     const standing: Standing = {
       owner: exchange.actor.principal,
+      last: exchange,
       live: { exchange },
       control: new AbortController(),
       outcome: Promise.resolve({}),
@@ -77,7 +80,7 @@ export class Rounds {
       throw new RpcError(-32602, 'Invalid or expired requestState', { reason: 'invalid_request_state' });
     this.#standing.delete(state);
     clearTimeout(standing.expiry);
-    standing.live.exchange = exchange;
+    standing.live.exchange = standing.last = exchange;
     const answers = exchange.retry?.inputResponses ?? {};
     const questions = standing.questions;
     standing.questions = [];
@@ -94,13 +97,8 @@ export class Rounds {
 
   #ask(standing: Standing, method: string, params: unknown): Promise<unknown> {
     return new Promise((resolve, reject) => {
-      const exchange = standing.live.exchange;
-      try {
-        if (!exchange) throw new RpcError(-32601, `${method}: the client is waiting for something else`);
-        demandCapability(exchange, method, params);
-      } catch (error) {
-        return reject(error as Error);
-      }
+      demandCapability(standing.last, method, params);
+      // While the client is away with other questions, this one waits until it comes back.
       standing.questions.push({
         key: `q${randomBytes(4).toString('hex')}`,
         method,
