@@ -19,6 +19,8 @@ const pauseMs = 400;
 /** How long what was asked may still take when nothing more can be asked. */
 const finishMs = 30_000;
 
+type Http = StreamableHTTPClientTransport;
+
 /** Speaks MCP on stdio for a server that speaks it over HTTP, in either era; resolves when the client is gone. */
 export async function bridgeStdio(options: BridgeOptions): Promise<void> {
   const input = options.input ?? process.stdin;
@@ -44,10 +46,15 @@ export async function bridgeStdio(options: BridgeOptions): Promise<void> {
 class Bridge {
   readonly #options: BridgeOptions;
   readonly #say: (message: JSONRPCMessage) => void;
-  readonly #open = new Map<string | number, AbortController>();
+  /** Requests without an answer, and where they were sent. */
+  readonly #open = new Map<string | number, { control: AbortController; http: Http }>();
+  /** Replaced by another one; closed when nothing is open on them. */
+  readonly #retired = new Set<Http>();
   readonly #forwarding = new Set<Promise<void>>();
   #onAnswer: (() => void) | undefined;
-  #http: Promise<StreamableHTTPClientTransport> | undefined;
+  #http: Promise<Http> | undefined;
+  /** Set while the server is looked for again; whatever is to be sent waits for it. */
+  #renewing: Promise<void> | undefined;
   /** Sent again when the server has forgotten us, so that the client need not know. */
   #handshake: Incoming | undefined;
   #version: string | undefined;
@@ -79,15 +86,17 @@ class Bridge {
     if (message.method === 'initialize') this.#handshake = message;
     if (message.method === 'notifications/cancelled' && this.#cancel(message)) return;
     for (let attempt = 1; ; attempt++) {
+      await this.#renewing;
+      const http = (this.#http ??= this.#connect());
       try {
-        return await this.#send(message);
+        return await this.#send(message, await http);
       } catch (error) {
         const answer = answerIn(error, message);
         if (answer) {
           this.#closed(message.id!);
           return this.#say(answer);
         }
-        const again = attempt < tries && (await this.#recover(error, attempt));
+        const again = attempt < tries && (await this.#recover(error, attempt, http));
         if (!again) return this.#fail(message, error as Error);
       }
     }
@@ -96,15 +105,14 @@ class Bridge {
   async close(): Promise<void> {
     const http = await this.#http?.catch(() => undefined);
     await http?.terminateSession().catch(() => {});
-    await http?.close().catch(() => {});
+    for (const each of [...this.#retired, ...(http ? [http] : [])]) await each.close().catch(() => {});
   }
 
-  async #send(message: Incoming): Promise<void> {
-    const http = await (this.#http ??= this.#connect());
+  async #send(message: Incoming, http: Http): Promise<void> {
     const { id, method } = message;
     if (id === undefined || method === undefined) return http.send(message as JSONRPCMessage);
     const control = new AbortController();
-    this.#open.set(id, control);
+    this.#open.set(id, { control, http });
     await http.send(message as JSONRPCMessage, {
       requestSignal: control.signal,
       onRequestStreamEnd: () => {
@@ -114,7 +122,7 @@ class Bridge {
     });
   }
 
-  async #connect(): Promise<StreamableHTTPClientTransport> {
+  async #connect(): Promise<Http> {
     const { url, token } = await this.#options.find();
     const http = new StreamableHTTPClientTransport(new URL(url), {
       requestInit: { headers: { authorization: `Bearer ${token}` } },
@@ -132,7 +140,7 @@ class Bridge {
     return http;
   }
 
-  #receive(message: Incoming, http: StreamableHTTPClientTransport): void {
+  #receive(message: Incoming, http: Http): void {
     const { id, method, result } = message;
     if (method === undefined && id !== undefined) {
       this.#closed(id);
@@ -149,7 +157,7 @@ class Bridge {
   /** In the 2026 era a request is cancelled by closing its stream; before, the notification itself goes on. */
   #cancel(message: Incoming): boolean {
     const id = message.params?.['requestId'] as string | number;
-    if (this.#version === undefined) this.#open.get(id)?.abort();
+    if (this.#version === undefined) this.#open.get(id)?.control.abort();
     return this.#closed(id) && this.#version === undefined;
   }
 
@@ -157,22 +165,41 @@ class Bridge {
   #closed(id: string | number): boolean {
     const wasOpen = this.#open.delete(id);
     // Not before the answer is said.
-    if (wasOpen) queueMicrotask(() => this.#onAnswer?.());
+    if (wasOpen)
+      queueMicrotask(() => {
+        this.#onAnswer?.();
+        this.#closeRetired();
+      });
     return wasOpen;
   }
 
-  /** True when another try makes sense. */
-  async #recover(error: unknown, attempt: number): Promise<boolean> {
+  #closeRetired(): void {
+    const used = new Set([...this.#open.values()].map(({ http }) => http));
+    for (const http of this.#retired)
+      if (!used.has(http)) {
+        this.#retired.delete(http);
+        void http.close().catch(() => {});
+      }
+  }
+
+  /** True when another try makes sense. `used` is what the request was sent with: who fails later finds it replaced. */
+  async #recover(error: unknown, attempt: number, used: Promise<Http>): Promise<boolean> {
     const status = error instanceof SdkHttpError ? Number((error.data as { status?: number }).status) : undefined;
     if (status !== undefined && status !== 401 && status !== 404 && status !== 503) return false;
-    await (await this.#http?.catch(() => undefined))?.close().catch(() => {});
+    const pause = status === undefined || status === 503 ? pauseMs * attempt : 0;
+    if (this.#http === used) this.#renewing ??= this.#renew(pause).finally(() => (this.#renewing = undefined));
+    await this.#renewing;
+    return true;
+  }
+
+  /** Looks for the server again and introduces the client anew, if it was introduced before. */
+  async #renew(pause: number): Promise<void> {
+    const old = await this.#http?.catch(() => undefined);
     this.#http = undefined;
-    if (status === undefined || status === 503) await sleep(pauseMs * attempt);
-    if (!this.#handshake || this.#version === undefined) return true;
-    return this.#introduce().then(
-      () => true,
-      () => true,
-    );
+    if (old) this.#retired.add(old);
+    if (pause > 0) await sleep(pause);
+    if (this.#handshake && this.#version !== undefined) await this.#introduce().catch(() => {});
+    this.#closeRetired();
   }
 
   async #introduce(): Promise<void> {
