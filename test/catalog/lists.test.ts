@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { v7 } from 'uuid';
 import fc from '../kit/fast-check.ts';
 import { makeBundle, toolBody } from '../kit/catalog.ts';
 import { testServer, type TestServer } from '../kit/server.ts';
@@ -108,6 +109,31 @@ describe('pages of tools', () => {
     const next = (await get(`tags=none&includeDisabled=true&recommendedPageSize=10&pageToken=${first.nextPageToken}`))
       .body;
     assert.deepEqual(names(next), ['one_t3@v1', 'one_t4@v1', 'one_t5@v1', 'one_t6@v1']);
+    const both = (
+      await server.ask('GET', `/tools/bundles?bundleIDs=${one.id},${two.id}&includeDisabled=true&pageSize=1`)
+    ).body;
+    const other = await server.ask('GET', `/tools/bundles?bundleIDs=${v7()}&pageToken=${both.nextPageToken}`);
+    assert.deepEqual(
+      [...both.bundles, ...other.body.bundles].map(({ id }: any) => id).toSorted(),
+      [one.id, two.id].toSorted(),
+    );
+    const found = (await server.ask('GET', '/tools/tools/search?q=t3&includeDisabled=true&pageSize=1')).body;
+    const rest = (await server.ask('GET', `/tools/tools/search?q=x&pageToken=${found.nextPageToken}`)).body;
+    assert.deepEqual(names({ tools: [...found.tools, ...rest.tools] }), ['one_t3@v2', 'one_t3@v1']);
+  });
+
+  it('has no token for a page behind the last', async () => {
+    for (const path of [
+      `/tools/tools?tags=all&bundleIDs=${one.id}&recommendedPageSize=`,
+      `/tools/bundles?bundleIDs=${one.id},${two.id}&includeDisabled=true&pageSize=`,
+      '/tools/tools/search?q=t3&includeDisabled=true&pageSize=',
+    ]) {
+      const { tools, bundles } = (await server.ask('GET', `${path}100`)).body;
+      const { length } = tools ?? bundles;
+      assert.ok(length > 1, path);
+      assert.equal((await server.ask('GET', path + length)).body.nextPageToken, undefined, path);
+      assert.notEqual((await server.ask('GET', path + (length - 1))).body.nextPageToken, undefined, path);
+    }
   });
 
   it('refuses page tokens that it did not make', async () => {
@@ -144,7 +170,12 @@ describe('pages of tools', () => {
   });
 
   it('clamps large page sizes and refuses those below one', async () => {
-    assert.equal((await get('recommendedPageSize=100000')).status, 200);
+    const large = await makeBundle(server, 'large');
+    await Promise.all(Array.from({ length: 257 }, (_, i) => server.ask('PUT', large.tool(`l${i}`), toolBody())));
+    for (const size of [256, 257, 100_000]) {
+      const { body } = await get(`bundleIDs=${large.id}&recommendedPageSize=${size}`);
+      assert.deepEqual([body.tools.length, typeof body.nextPageToken], [256, 'string'], String(size));
+    }
     for (const size of ['0', '-1', 'x', '1.5', '', ' '])
       assert.equal((await get(`recommendedPageSize=${encodeURIComponent(size)}`)).status, 400, size);
     assert.equal((await server.ask('GET', '/tools/bundles?pageSize=0')).status, 400);
