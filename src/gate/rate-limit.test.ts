@@ -1,6 +1,47 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import fc from '../../test/kit/fast-check.ts';
+import { Failure } from '../schema/index.ts';
 import { RateLimit } from './rate-limit.ts';
+
+const outcome = (take: () => void): string => {
+  try {
+    take();
+    return 'taken';
+  } catch (error) {
+    assert.ok(error instanceof Failure && error.code === 'rate.limited', String(error));
+    return error.message;
+  }
+};
+
+test('a tool may be called again when the sixty seconds of its first call are over, and says how long that is', () => {
+  const limit = new RateLimit();
+  const at = (now: number, tool = 'a'): string => outcome(() => limit.take(tool, 'tool', 2, now));
+  assert.deepEqual([at(0), at(30_000)], ['taken', 'taken']);
+  assert.match(at(30_500), /tool.*\b2\b.*\b30 s/);
+  assert.equal(at(30_500, 'b'), 'taken', 'each tool counts for itself');
+  assert.match(at(59_999), /\b1 s/);
+  assert.equal(at(60_000), 'taken', 'what was refused does not count');
+  assert.match(at(89_999), /\b1 s/);
+  assert.equal(at(90_000), 'taken');
+});
+
+test('in no sixty seconds are there more calls than allowed, and none is refused below that', () => {
+  fc.assert(
+    fc.property(fc.array(fc.nat(20_000)), fc.integer({ min: 1, max: 5 }), (gaps, most) => {
+      const limit = new RateLimit();
+      const taken: number[] = [];
+      let now = 0;
+      for (const gap of gaps) {
+        now += gap;
+        const recent = taken.filter((at) => at > now - 60_000).length;
+        const isTaken = outcome(() => limit.take('a', 'a', most, now)) === 'taken';
+        assert.equal(isTaken, recent < most);
+        if (isTaken) taken.push(now);
+      }
+    }),
+  );
+});
 
 test('tools that nobody calls any more are forgotten, those that are called keep their count', () => {
   const limit = new RateLimit();

@@ -51,6 +51,15 @@ describe('a call through the gate', () => {
     assert.equal((await invoke('body', '{"args":{"__proto__":{"x":1},"text":"a"}}')).status, 400);
   });
 
+  it('says of a tool which patterns are not checked, and does not check them', async () => {
+    const pattern = '^(?=.*\\d).*$';
+    const argSchema = { type: 'object', properties: { text: { type: 'string', pattern } } };
+    const made = await server.ask('PUT', bundle.tool('odd'), toolBody({ argSchema }));
+    assert.deepEqual(made.body.uncheckedPatterns, [pattern]);
+    assert.equal((await invoke('odd', { args: { text: 'no digit' } })).body.ok, true);
+    assert.equal((await server.ask('GET', bundle.tool('t'))).body.uncheckedPatterns, undefined);
+  });
+
   it('fills in defaults of the schema', async () => {
     const argSchema = { type: 'object', properties: { text: { type: 'string', default: 'hello' } } };
     await server.ask('PUT', bundle.tool('defaults'), toolBody({ argSchema }));
