@@ -146,6 +146,36 @@ describe('settings', () => {
     assert.match(await readFile(join(world.server.home, 'config.yaml'), 'utf8'), /depth: 2/);
   });
 
+  test('show what was changed elsewhere, and save only what was changed here', async () => {
+    const limits = page.locator('.card', { has: page.getByLabel('depth') });
+    const change = async (key: string, value: number): Promise<void> => {
+      await world.server.call('settings_set', { path: ['limits', key], value });
+      await page.getByRole('button', { name: 'Read the file again' }).click();
+    };
+    await change('depth', 1);
+    await comesToBe(() => page.getByLabel('depth').inputValue(), '1');
+    assert.equal(await limits.getByRole('button', { name: 'Save' }).count(), 0);
+    await page.getByLabel('agents', { exact: true }).fill('7');
+    await change('depth', 2);
+    await limits.getByRole('button', { name: 'Save' }).click();
+    await comesToBe(() => page.getByLabel('depth').inputValue(), '2');
+    const { limits: now } = (await world.server.call('settings_get')).value.settings;
+    assert.deepEqual([now.depth, now.agents], [2, 7]);
+  });
+
+  test('written as JSON cannot be saved while they are broken, and are as before when that is wished', async () => {
+    const snippets = page.locator('.card', { has: page.getByRole('heading', { name: 'Snippets' }) });
+    const editor = snippets.locator('.cm-content');
+    await editor.click();
+    await page.keyboard.press('Control+End');
+    await page.keyboard.type(' oops');
+    await snippets.locator('.problem').waitFor();
+    assert.ok(await snippets.getByRole('button', { name: 'Save' }).isDisabled());
+    await snippets.getByRole('button', { name: 'Undo changes' }).click();
+    await comesToBe(() => editor.innerText(), '{}');
+    assert.equal(await snippets.getByRole('button', { name: 'Save' }).count(), 0);
+  });
+
   test('leave what runs commands to the machine', async () => {
     await page.locator('.card', { hasText: 'MCP servers' }).getByText('on the machine only').waitFor();
     assert.equal(await page.getByLabel('allowRemoteConfig').count(), 0);

@@ -136,6 +136,60 @@ describe('a chat', () => {
     await agentSays('back again');
   });
 
+  test('keeps what is typed and attached while a message is on its way', async () => {
+    const held = Promise.withResolvers<void>();
+    await page.route('**/call/session_message', async (route) => {
+      await held.promise;
+      await route.continue();
+    });
+    const attach = (name: string): Promise<void> =>
+      page
+        .getByLabel('Attach files')
+        .setInputFiles({ name, mimeType: 'text/plain', buffer: Buffer.from('some words') });
+    await message().fill('"first" + " of two"');
+    await message().press('Enter');
+    await message().pressSequentially(' and more');
+    await attach('late.txt');
+    await page.locator('.composer .badge', { hasText: 'late.txt' }).waitFor();
+    held.resolve();
+    await agentSays('first of two');
+    await comesToBe(() => message().inputValue(), 'and more');
+    await page.unroute('**/call/session_message');
+    await page.getByRole('button', { name: 'Remove late.txt' }).click();
+    await attach('late.txt');
+    await page.getByRole('button', { name: 'Remove late.txt' }).click();
+    await message().fill('');
+  });
+
+  test('takes a message that was mended after a failed try as another one', async () => {
+    await page.route(
+      '**/call/session_message',
+      async (route) => {
+        await route.fetch();
+        await route.abort();
+      },
+      { times: 1 },
+    );
+    await message().fill('"tried" + " once"');
+    await message().press('Enter');
+    await page.locator('.composer .note.bad', { hasText: 'cannot be reached' }).waitFor();
+    await agentSays('tried once');
+    await message().press('Enter');
+    await comesToBe(() => message().inputValue(), '');
+    await page.route('**/call/session_message', (route) => route.fetch().then(() => route.abort()), { times: 1 });
+    await message().fill('"tried" + " twice"');
+    await message().press('Enter');
+    await page.locator('.composer .note.bad', { hasText: 'cannot be reached' }).waitFor();
+    await message().fill('"tried" + " thrice"');
+    await message().press('Enter');
+    await agentSays('tried thrice');
+    assert.equal(
+      await page.locator('.bubble.user', { hasText: '" once"' }).count(),
+      1,
+      'the same twice is one message',
+    );
+  });
+
   test('keeps a half-written message through a reload', async () => {
     await message().fill('half a thought');
     await page.reload();

@@ -35,6 +35,19 @@ describe('an empty home', () => {
   });
 });
 
+test('two clicks on Run are one call', async () => {
+  const { body } = await world.server.ask('GET', '/tools/tools/search?q=foo');
+  const { bundleID, slug, version } = body.tools[0];
+  const page = await world.open(`/tools/${bundleID}/${slug}/${version}`);
+  const calls: string[] = [];
+  page.on('request', (request) => request.url().endsWith('/invoke') && calls.push(request.url()));
+  await page.getByLabel('text').fill('hello');
+  await page.getByRole('button', { name: 'Run', exact: true }).dblclick();
+  await page.locator('.meter .badge.good', { hasText: 'ok' }).waitFor();
+  assert.equal(calls.length, 1);
+  await page.context().close();
+});
+
 describe('tools', () => {
   test('are made in a form, tried, switched off, found and deleted', async () => {
     await world.server.call('secret_set', { name: 'MAP_KEY', value: 'a-real-secret-value' });

@@ -24,9 +24,21 @@ export function useInvocation(tool: Pick<ToolView, 'bundleID' | 'slug' | 'versio
   const [finished, setFinished] = useState<Finished>();
   const [isRunning, setRunning] = useState(false);
   const abort = useRef<AbortController>(undefined);
+  const isBusy = useRef(false);
   useEffect(() => () => abort.current?.abort(), []);
 
   const run = async (args: Record<string, unknown>): Promise<Finished | undefined> => {
+    // The page learns only with its next drawing that it runs: two clicks are one call all the same.
+    if (isBusy.current) return undefined;
+    isBusy.current = true;
+    try {
+      return await invoke(args);
+    } finally {
+      isBusy.current = false;
+    }
+  };
+
+  const invoke = async (args: Record<string, unknown>): Promise<Finished | undefined> => {
     const wrong = await checkValue(tool.argSchema, args);
     setProblems(wrong);
     if (Object.keys(wrong).length > 0) return undefined;

@@ -29,11 +29,10 @@ export function useDraft<T>(name: string, initial: T) {
 
   const change = useCallback(
     (next: T | ((before: T) => T)) => {
-      setValue((before) => {
-        const after = typeof next === 'function' ? (next as (before: T) => T)(before) : next;
-        remember(`draft.${name}`, after);
-        return after;
-      });
+      const kept = (after: T): T => (remember(`draft.${name}`, after), after);
+      // Kept at once where it can be: whoever has left the page changes nothing on it any more.
+      if (typeof next === 'function') setValue((before) => kept((next as (before: T) => T)(before)));
+      else setValue(kept(next));
     },
     [name],
   );

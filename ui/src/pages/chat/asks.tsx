@@ -60,9 +60,9 @@ export function CallerCard({ item, sessionId }: { item: Caller; sessionId: strin
         {t('ask.callerAnswered', { tool: item.tool, outcome: t(`ask.outcome.${item.outcome as 'result'}`) })}
       </Closed>
     );
-  const respond = (answer: { result: unknown } | { error: string }): void =>
-    void go(() => own('caller_tool_response', { session_id: sessionId, request_id: item.requestId, ...answer }));
-  const parts = { item, isBusy, respond, go };
+  const send = (answer: CallerAnswer): Promise<unknown> =>
+    own('caller_tool_response', { session_id: sessionId, request_id: item.requestId, ...answer });
+  const parts = { item, isBusy, send, go, respond: (answer: CallerAnswer) => void go(() => send(answer)) };
   return (
     <section className="ask" aria-label={t('ask.caller')}>
       {item.tool === 'ask_user' ? (
@@ -78,10 +78,13 @@ export function CallerCard({ item, sessionId }: { item: Caller; sessionId: strin
   );
 }
 
+type CallerAnswer = { result: unknown } | { error: string };
+
 interface Answering {
   item: Caller;
   isBusy: boolean;
-  respond(answer: { result: unknown } | { error: string }): void;
+  send(answer: CallerAnswer): Promise<unknown>;
+  respond(answer: CallerAnswer): void;
   go(run: () => Promise<unknown>): Promise<void>;
 }
 
@@ -134,18 +137,21 @@ function Question({ item, isBusy, respond }: Answering) {
   );
 }
 
-function FilePick({ item, isBusy, respond, go }: Answering) {
-  const pick = async (file: File | undefined): Promise<void> => {
+function FilePick({ item, isBusy, respond, send, go }: Answering) {
+  const pick = async (input: HTMLInputElement): Promise<void> => {
+    const file = input.files?.[0];
     if (!file) return;
     await go(async () => {
       const about = { name: file.name, size: file.size, type: file.type };
       const isText = file.size <= inlineTextBytes && /^(text\/|application\/(json|xml|yaml|csv))|^$/.test(file.type);
-      respond({
+      await send({
         result: isText
           ? { ...about, text: await file.text() }
           : { ...about, blob_id: (await uploadBlob(file)).blob_id },
       });
     });
+    // After a failure the same file may be chosen again.
+    input.value = '';
   };
   return (
     <>
@@ -162,7 +168,7 @@ function FilePick({ item, isBusy, respond, go }: Answering) {
           aria-label={t('ask.file')}
           disabled={isBusy}
           accept={typeof item.args['accept'] === 'string' ? item.args['accept'] : undefined}
-          onChange={(event) => void pick(event.target.files?.[0])}
+          onChange={(event) => void pick(event.target)}
         />
         <DeclineButton isBusy={isBusy} respond={respond} />
       </div>

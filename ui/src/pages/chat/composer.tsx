@@ -30,7 +30,8 @@ export function Composer({ draftName, isBusy, isDisabled, placeholder, ref, send
   const [isSending, setSending] = useState(false);
   const box = useRef<HTMLTextAreaElement>(null);
   const caret = useRef(0);
-  const key = useRef(crypto.randomUUID());
+  const latest = useRef('');
+  const attempt = useRef({ of: '', key: '' });
   const palette = usePalette();
 
   const insert = (text: string): void => {
@@ -47,25 +48,39 @@ export function Composer({ draftName, isBusy, isDisabled, placeholder, ref, send
     if (matchMedia('(min-width: 861px)').matches) box.current?.focus();
   }, [draftName]);
 
+  useEffect(() => {
+    latest.current = draft.value;
+  }, [draft.value]);
+
   const submit = async (): Promise<void> => {
-    const message = draft.value.trim();
+    const typed = draft.value;
+    const message = typed.trim();
     if (message === '' || isSending) return;
     setSending(true);
     setProblem(undefined);
+    // A try that failed may have arrived: the same again is one message, another one is not.
+    const of = JSON.stringify([message, files]);
+    if (attempt.current.of !== of) attempt.current = { of, key: crypto.randomUUID() };
     try {
-      await send(message, files, key.current);
-      key.current = crypto.randomUUID();
-      setFiles([]);
-      draft.clear('');
+      await send(message, files, attempt.current.key);
+      attempt.current = { of: '', key: '' };
+      setFiles((now) => now.filter((file) => !files.includes(file)));
+      // What was typed meanwhile is the next message.
+      const rest = latest.current.startsWith(typed) ? latest.current.slice(typed.length).trimStart() : latest.current;
+      if (rest === '') draft.clear('');
+      else draft.change(rest);
     } catch (error) {
       setProblem(messageOf(error));
     }
     setSending(false);
   };
-  const attach = async (chosen: FileList | null): Promise<void> => {
+  const attach = async (input: HTMLInputElement): Promise<void> => {
+    const chosen = [...(input.files ?? [])];
+    // The same file may be chosen again.
+    input.value = '';
     setProblem(undefined);
     try {
-      for (const file of chosen ?? []) {
+      for (const file of chosen) {
         const blob = await uploadBlob(file);
         setFiles((before) => [...before, blob]);
       }
@@ -121,7 +136,7 @@ export function Composer({ draftName, isBusy, isDisabled, placeholder, ref, send
               multiple
               className="only-read"
               aria-label={t('chat.attach')}
-              onChange={(event) => void attach(event.target.files)}
+              onChange={(event) => void attach(event.target)}
             />
           </label>
           {files.map((file, index) => (

@@ -95,21 +95,37 @@ function Section({ name, answer }: { name: (typeof sections)[number]; answer: Se
   const [refusal, setRefusal] = useState<string>();
   const [isBusy, setBusy] = useState(false);
   const isLocked = answer.machine_only.includes(name);
-  const isChanged = JSON.stringify(draft.value) !== JSON.stringify(current);
+  /** What the form was filled with when somebody began to type: only what differs from that was changed here. */
+  const [base, setBase] = useState(draft.isRestored ? { value: current } : undefined);
+  const from = base ?? { value: current };
+  const shown = base ? draft.value : current;
+  const isChanged = !isSame(shown, current);
   const asJson = isMapOfObjects(schema);
+  const [fillings, setFillings] = useState(0);
+  const [isBroken, setBroken] = useState(false);
+  const change = (next: unknown): void => {
+    setBase(from);
+    draft.change(next);
+  };
+  const fill = (next: unknown): void => {
+    draft.clear(next);
+    setBase(undefined);
+    setBroken(false);
+    setFillings((count) => count + 1);
+  };
 
   const save = async (): Promise<void> => {
     setBusy(true);
     setRefusal(undefined);
     try {
-      const wrong = await checkValue(schema, draft.value);
+      const wrong = await checkValue(schema, shown);
       setProblems(wrong);
       if (Object.keys(wrong).length === 0) {
-        for (const { path, value } of changesOf(name, current, draft.value))
+        for (const { path, value } of changesOf(name, from.value, shown))
           await own('settings_set', { path, ...(value === undefined ? {} : { value }) });
         await queries.invalidateQueries({ queryKey: ['settings'] });
         const fresh = await queries.fetchQuery(ownQuery<SettingsAnswer>('settings_get'));
-        draft.clear(fresh.settings[name]);
+        fill(fresh.settings[name]);
         toast(t('settings.saved', { name }), { tone: 'good' });
       }
     } catch (error) {
@@ -147,19 +163,26 @@ function Section({ name, answer }: { name: (typeof sections)[number]; answer: Se
       ) : (
         <>
           {asJson ? (
-            <JsonSection label={t(`settings.section.${name}`)} value={draft.value} onChange={draft.change} />
+            <JsonSection
+              key={`${fillings} ${JSON.stringify(from.value)}`}
+              label={t(`settings.section.${name}`)}
+              value={shown}
+              isBroken={isBroken}
+              onBroken={setBroken}
+              onChange={change}
+            />
           ) : (
             <div className="fields-grid">
               <ValueField
                 schema={schema}
                 root={schema}
-                label={isObject(draft.value) ? '' : name}
+                label={isObject(shown) ? '' : name}
                 path=""
-                value={draft.value}
+                value={shown}
                 isRequired
                 depth={0}
                 problems={problems}
-                onChange={(next) => draft.change(next)}
+                onChange={change}
               />
             </div>
           )}
@@ -173,12 +196,12 @@ function Section({ name, answer }: { name: (typeof sections)[number]; answer: Se
               <span style={{ whiteSpace: 'pre-wrap' }}>{refusal}</span>
             </Note>
           ) : null}
-          {isChanged ? (
+          {isChanged || isBroken ? (
             <div className="row">
-              <button className="button primary" disabled={isBusy} onClick={() => void save()}>
+              <button className="button primary" disabled={isBusy || isBroken} onClick={() => void save()}>
                 {t('common.save')}
               </button>
-              <button className="button" onClick={() => (draft.clear(current), setProblems({}), setRefusal(undefined))}>
+              <button className="button" onClick={() => (fill(current), setProblems({}), setRefusal(undefined))}>
                 {t('settings.undo')}
               </button>
             </div>
@@ -198,10 +221,17 @@ function openPart(answer: SettingsAnswer, name: string): JsonSchema {
   return { ...rest, properties: Object.fromEntries(open) };
 }
 
+interface JsonSectionProps {
+  label: string;
+  value: unknown;
+  isBroken: boolean;
+  onBroken(isBroken: boolean): void;
+  onChange(value: unknown): void;
+}
+
 /** Named entries with many fields (snippets, providers) are written as JSON; broken text waits until it is whole. */
-function JsonSection({ label, value, onChange }: { label: string; value: unknown; onChange(value: unknown): void }) {
+function JsonSection({ label, value, isBroken, onBroken, onChange }: JsonSectionProps) {
   const [text, setText] = useState(() => JSON.stringify(value ?? {}, null, 2));
-  const [isBroken, setBroken] = useState(false);
   return (
     <>
       <Editor
@@ -213,9 +243,9 @@ function JsonSection({ label, value, onChange }: { label: string; value: unknown
           setText(next);
           try {
             onChange(JSON.parse(next));
-            setBroken(false);
+            onBroken(false);
           } catch {
-            setBroken(true);
+            onBroken(true);
           }
         }}
       />
@@ -223,6 +253,8 @@ function JsonSection({ label, value, onChange }: { label: string; value: unknown
     </>
   );
 }
+
+const isSame = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b);
 
 const isMapOfObjects = (schema: JsonSchema): boolean => {
   const values = isObject(schema) ? Object.values((schema['patternProperties'] as object | undefined) ?? {}) : [];
