@@ -1,3 +1,4 @@
+import type { FileHandle } from 'node:fs/promises';
 import { PassThrough, Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
@@ -43,7 +44,7 @@ export function workspaceFileRoutes(app: FastifyInstance, authenticate: Authenti
               .header('Last-Modified', found.modifiedAt.toUTCString())
               .header('X-Content-Type-Options', 'nosniff')
               .header('Content-Disposition', 'attachment')
-              .send(found.handle.createReadStream(found.size > 0 ? { end: found.size - 1 } : {}));
+              .send(await announcedBytes(found));
           },
         },
         PUT: {
@@ -115,6 +116,31 @@ export function workspaceDiffRoutes(app: FastifyInstance, authenticate: Authenti
 export function bodyOf(request: FastifyRequest, maxBytes = maxFileBytes): AsyncIterable<Uint8Array> {
   if (Number(request.headers['content-length'] ?? 0) > maxBytes) throw fail('body.too_large', { limit: maxBytes });
   return (request.body as Readable | undefined) ?? request.raw;
+}
+
+/**
+ * As many bytes as were announced, however the file grows meanwhile: more would be read as the next answer. One that is
+ * cut short ends in an error, so that nobody waits for the rest.
+ */
+export async function announcedBytes({
+  handle,
+  size,
+}: {
+  handle: FileHandle;
+  size: number;
+}): Promise<Readable | string> {
+  if (size > 0) return Readable.from(wholeOrNone(handle, size), { objectMode: false });
+  await handle.close();
+  return '';
+}
+
+async function* wholeOrNone(handle: FileHandle, size: number): AsyncGenerator<Buffer, void, void> {
+  let left = size;
+  for await (const chunk of handle.createReadStream({ end: size - 1 }) as AsyncIterable<Buffer>) {
+    left -= chunk.length;
+    yield chunk;
+  }
+  if (left > 0) throw fail('file.not_found', { message: 'The file was cut short while it was sent.' });
 }
 
 const idOf = (request: FastifyRequest): string => (request.params as { id: string }).id;
