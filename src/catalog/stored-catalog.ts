@@ -208,7 +208,9 @@ export class StoredCatalog {
 
   #forget(path: string): Change | undefined {
     this.#cache.remove([path]);
-    return this.records.forget(path);
+    const change = this.records.forget(path);
+    if (change?.kind === 'tool-gone') this.#whole.delete(change.summary.id);
+    return change;
   }
 
   #take(path: string, text: string, stamp: FileStamp, { inBulk = false, told }: Looking = {}): Change | undefined {
