@@ -1,10 +1,13 @@
 import { createHmac, createSecretKey, type KeyObject } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { CallRecord } from '../schema/index.ts';
+import { fail, type CallRecord } from '../schema/index.ts';
 import type { Database, SqlValue } from '../store/index.ts';
 
 const verifyAtOnce = 500;
 const appendAtOnce = 256;
+const lookAtOnce = 20_000;
+/** Rows are written in the order in which calls end: those that began at about the same time lie within so many. */
+const disorder = 5000;
 const columns = [
   'at', 'request_id', 'parent', 'tool', 'tool_id', 'bundle', 'level', 'door', 'principal', 'token_id', 'project_id',
   'session_id', 'outcome', 'duration_ms', 'result_bytes', 'args_hmac', 'calls',
@@ -14,6 +17,12 @@ const insertRow = `INSERT INTO audit (seq, ${columns.join(', ')}, hash) VALUES (
 /** A call on its way into the chain: one value per column, the arguments still as their plain digest. */
 export type Entry = SqlValue[];
 const argsAt = columns.indexOf('args_hmac');
+
+/** A place in the chain. */
+interface Link {
+  seq: number;
+  hash: string;
+}
 
 type AuditRow = Record<(typeof columns)[number], SqlValue> & { seq: number; hash: string };
 
@@ -39,6 +48,10 @@ export class AuditChain {
        CREATE INDEX audit_at ON audit (at);
        CREATE TABLE audit_head (one INTEGER PRIMARY KEY CHECK (one = 1), seq INTEGER NOT NULL, hash TEXT NOT NULL) STRICT;`,
     ]);
+    await db.migrate('audit_start', [
+      `CREATE TABLE audit_start (one INTEGER PRIMARY KEY CHECK (one = 1), seq INTEGER NOT NULL, hash TEXT NOT NULL,
+         seal TEXT NOT NULL) STRICT;`,
+    ]);
     return new AuditChain(db, key);
   }
 
@@ -63,44 +76,135 @@ export class AuditChain {
     });
   }
 
+  /**
+   * Removes rows of calls that began before a time, the oldest first, in portions. Where the chain begins now is sealed:
+   * whoever does not have the key cannot make it begin later. Throws tool.failed at a row that does not fit, and keeps it.
+   */
+  async prune(before: string): Promise<{ deleted: number }> {
+    const end = this.#firstSince(before) ?? (this.#head()?.seq ?? 0) + 1;
+    let deleted = 0;
+    for (;;) {
+      const start = this.#start();
+      const { last, isWhole } = this.#isSealed(start) ? this.#walk(start, end) : { last: start, isWhole: false };
+      if (last.seq > start.seq) deleted += await this.#beginAfter(last);
+      if (!isWhole)
+        throw fail('tool.failed', {
+          reason: `row ${last.seq + 1} of the audit was changed or removed; ${deleted} rows before it are gone, it and the later ones stay`,
+        });
+      if (last.seq - start.seq < verifyAtOnce) return { deleted };
+      await nextTurn();
+    }
+  }
+
+  #beginAfter({ seq, hash }: Link): Promise<number> {
+    return this.#db.write((db) => {
+      // Another process may have come further.
+      if (this.#start().seq >= seq) return 0;
+      db.run('INSERT OR REPLACE INTO audit_start VALUES (1, ?, ?, ?)', seq, hash, this.#sealOfStart(seq, hash));
+      return db.run('DELETE FROM audit WHERE seq <= ?', seq);
+    });
+  }
+
+  /** Checks some rows against those before them; answers the last that fits, and whether all did. */
+  #walk(from: Link, end: number): { last: Link; isWhole: boolean } {
+    let last = from;
+    const rows = this.#db.all<AuditRow>(
+      'SELECT * FROM audit WHERE seq > ? AND seq < ? ORDER BY seq LIMIT ?',
+      from.seq,
+      end,
+      verifyAtOnce,
+    );
+    for (const row of rows) {
+      const values = columns.map((name) => row[name]);
+      if (row.seq !== last.seq + 1 || row.hash !== this.#seal(last.hash, row.seq, values))
+        return { last, isWhole: false };
+      last = { seq: row.seq, hash: row.hash };
+    }
+    return { last, isWhole: true };
+  }
+
   /** Checks every row against the one before it; answers the first that does not fit. */
   async verify(): Promise<{ ok: boolean; rows: number; brokenAt?: number }> {
     const head = this.#head();
-    let [seq, hash] = [0, ''];
-    for (;;) {
-      const rows = this.#db.all<AuditRow>('SELECT * FROM audit WHERE seq > ? ORDER BY seq LIMIT ?', seq, verifyAtOnce);
-      for (const row of rows) {
-        const values = columns.map((name) => row[name]);
-        if (row.seq !== seq + 1 || row.hash !== this.#seal(hash, row.seq, values))
-          return { ok: false, rows: this.#count(), brokenAt: seq + 1 };
-        [seq, hash] = [row.seq, row.hash];
-        if (head?.seq === seq && head.hash !== hash) return { ok: false, rows: this.#count(), brokenAt: seq };
+    const start = this.#start();
+    if (!this.#isSealed(start)) return { ok: false, rows: this.#count(), brokenAt: start.seq + 1 };
+    for (let at: Link = start; ;) {
+      const { last, isWhole } = this.#walk(at, Infinity);
+      // Rows may have been removed by those who may while these were looked at.
+      if (!isWhole && this.#start().seq > start.seq) return this.verify();
+      if (!isWhole) return { ok: false, rows: this.#count(), brokenAt: last.seq + 1 };
+      // The head is as old as this check; what was appended since is not its business.
+      if (head && at.seq < head.seq && head.seq <= last.seq && !this.#isHead(head))
+        return { ok: false, rows: this.#count(), brokenAt: head.seq };
+      if (last.seq - at.seq === verifyAtOnce) {
+        at = last;
+        await nextTurn();
+        continue;
       }
-      if (rows.length < verifyAtOnce) break;
-      await nextTurn();
+      // Rows cut off at the end leave a whole chain behind: the head says how long it was.
+      return last.seq >= (head?.seq ?? 0)
+        ? { ok: true, rows: last.seq - start.seq }
+        : { ok: false, rows: this.#count(), brokenAt: last.seq + 1 };
     }
-    // Rows cut off at the end leave a whole chain behind: the head says how long it was.
-    return seq >= (head?.seq ?? 0) ? { ok: true, rows: seq } : { ok: false, rows: this.#count(), brokenAt: seq + 1 };
   }
 
-  /** Newest first. */
-  rows(query: AuditQuery): Record<string, unknown>[] {
+  #isHead({ seq, hash }: Link): boolean {
+    return this.#db.get<{ hash: string }>('SELECT hash FROM audit WHERE seq = ?', seq)?.hash === hash;
+  }
+
+  /** Newest first. A tool that is hardly ever called is looked for in portions, between which others get their turn. */
+  async rows(query: AuditQuery): Promise<Record<string, unknown>[]> {
     const filters: [string, SqlValue | undefined][] = [
-      ['seq < ?', query.before],
       ['tool = ?', query.tool],
       ['token_id = ?', query.tokenId],
       ['at >= ?', query.since],
     ];
     const used = filters.filter((each): each is [string, SqlValue] => each[1] !== undefined);
-    const where = used.length > 0 ? `WHERE ${used.map(([sql]) => sql).join(' AND ')}` : '';
-    return this.#db.all(
-      `SELECT * FROM audit ${where} ORDER BY seq DESC LIMIT ?`,
-      ...used.map(([, value]) => value),
-      query.limit,
+    const more = used.map(([sql]) => ` AND ${sql}`).join('');
+    const found: Record<string, unknown>[] = [];
+    const end = (this.#head()?.seq ?? 0) + 1;
+    const oldest = query.since === undefined ? this.#start().seq + 1 : (this.#firstSince(query.since) ?? end);
+    for (let high = Math.min(query.before ?? end, end); high > oldest && found.length < query.limit;) {
+      const low = Math.max(oldest, high - lookAtOnce);
+      const rows = this.#db.all<Record<string, unknown>>(
+        `SELECT * FROM audit WHERE seq < ? AND seq >= ?${more} ORDER BY seq DESC LIMIT ?`,
+        high,
+        low,
+        ...used.map(([, value]) => value),
+        query.limit - found.length,
+      );
+      found.push(...rows);
+      high = low;
+      if (found.length < query.limit) await nextTurn();
+    }
+    return found;
+  }
+
+  /** The first row of calls that began at a time or later; rows before it began earlier. */
+  #firstSince(time: string): number | undefined {
+    return (
+      this.#db.get<{ seq: number | null }>(
+        'SELECT min(seq) AS seq FROM (SELECT seq FROM audit WHERE at >= ? ORDER BY at LIMIT ?)',
+        time,
+        disorder,
+      )?.seq ?? undefined
     );
   }
 
-  #head(): { seq: number; hash: string } | undefined {
+  /** The last row that was removed, whose hash the first one builds on. */
+  #start(): Link & { seal?: string } {
+    return this.#db.get('SELECT seq, hash, seal FROM audit_start') ?? { seq: 0, hash: '' };
+  }
+
+  #isSealed({ seq, hash, seal }: Link & { seal?: string }): boolean {
+    return seal === undefined ? seq === 0 : seal === this.#sealOfStart(seq, hash);
+  }
+
+  #sealOfStart(seq: number, hash: string): string {
+    return this.#keyed('start', JSON.stringify([seq, hash]));
+  }
+
+  #head(): Link | undefined {
     return this.#db.get('SELECT seq, hash FROM audit_head');
   }
 

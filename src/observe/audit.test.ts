@@ -57,6 +57,67 @@ describe('audit', () => {
       assert.equal(found, brokenAt);
     });
 
+  test('old rows can be removed, and what is left is still a whole chain that goes on', async () => {
+    const observer = await start();
+    const longAgo = new Date(Date.now() - 100 * 24 * 3600_000).toISOString();
+    for (let i = 0; i < 1200; i++) void observer.record(record({ at: longAgo }));
+    assert.deepEqual(await observer.verifyAudit(), { ok: true, rows: 1200 });
+    for (let i = 0; i < 5; i++) await observer.record(record({ level: 'write' }));
+    const before = new Date(Date.now() - 24 * 3600_000).toISOString();
+    assert.deepEqual(await observer.pruneAudit(before), { deleted: 1200 });
+    assert.deepEqual(await observer.verifyAudit(), { ok: true, rows: 5 });
+    assert.equal((await observer.auditRows({ limit: 100 })).length, 5);
+    await observer.record(record({ level: 'write' }));
+    assert.deepEqual(await observer.verifyAudit(), { ok: true, rows: 6 });
+    assert.deepEqual(await observer.pruneAudit(new Date(Date.now() + 1000).toISOString()), { deleted: 6 });
+    await observer.record(record({ level: 'write' }));
+    assert.deepEqual(await observer.verifyAudit(), { ok: true, rows: 1 });
+  });
+
+  for (const [name, sql] of [
+    ['without the key', "DELETE FROM audit WHERE seq <= 4; UPDATE audit_start SET seq = 4, hash = 'x'"],
+    ['without a word', 'DELETE FROM audit WHERE seq <= 4'],
+    ['so that it seems to begin there', 'DELETE FROM audit_start'],
+  ] as const)
+    test(`rows that were removed ${name} are found, and removing more of them is refused`, async () => {
+      const observer = await start();
+      const longAgo = new Date(Date.now() - 100 * 24 * 3600_000).toISOString();
+      for (let i = 0; i < 2; i++) await observer.record(record({ level: 'write', at: longAgo }));
+      for (let i = 0; i < 6; i++) await observer.record(record({ level: 'write' }));
+      await observer.pruneAudit(new Date(Date.now() - 24 * 3600_000).toISOString());
+      assert.deepEqual(await observer.verifyAudit(), { ok: true, rows: 6 });
+      const other = new DatabaseSync(observers.home.stateDb);
+      other.exec(sql);
+      const { n } = other.prepare('SELECT count(*) AS n FROM audit').get() as { n: number };
+      assert.equal((await observer.verifyAudit()).ok, false);
+      await assert.rejects(observer.pruneAudit(new Date(Date.now() + 1000).toISOString()), { code: 'tool.failed' });
+      assert.deepEqual({ ...other.prepare('SELECT count(*) AS n FROM audit').get() }, { n });
+      other.close();
+    });
+
+  test('a tool that was hardly ever called is found among very many, while others get their turn', async () => {
+    const observer = await start();
+    for (let i = 0; i < 3; i++) await observer.record(record({ level: 'write', name: 'rare' }));
+    const other = new DatabaseSync(observers.home.stateDb);
+    // The chain is of no account here, only how much there is to look through.
+    other.exec(`WITH RECURSIVE n(i) AS (SELECT 4 UNION ALL SELECT i + 1 FROM n WHERE i < 100000)
+      INSERT INTO audit SELECT i, at, request_id, parent, 'often', tool_id, bundle, level, door, principal, token_id, project_id, session_id,
+        outcome, duration_ms, result_bytes, args_hmac, calls, hash FROM n, audit WHERE seq = 1;
+      UPDATE audit_head SET seq = 100000`);
+    other.close();
+    let turns = 0;
+    let isOver = false;
+    const count = (): void => void (isOver || (turns++, setImmediate(count)));
+    setImmediate(count);
+    const rows = await observer.auditRows({ limit: 10, tool: 'rare' });
+    isOver = true;
+    assert.deepEqual(
+      rows.map((row) => row['seq']),
+      [3, 2, 1],
+    );
+    assert.ok(turns >= 4, `${turns} turns`);
+  });
+
   test('a flood of reads is written whole, in order, beside writes of the same process', async () => {
     const observer = await start();
     for (let i = 0; i < 1000; i++) {

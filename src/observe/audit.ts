@@ -68,6 +68,11 @@ export class Audit {
     return this.#chain.rows(query);
   }
 
+  async prune(before: string): ReturnType<AuditChain['prune']> {
+    await this.#behind.flush();
+    return this.#chain.prune(before);
+  }
+
   async close(): Promise<void> {
     this.#closePolls();
     await this.#behind.flush();

@@ -90,6 +90,8 @@ export interface Observer {
   >;
   /** Checks the hash chain; answers the first broken row if there is one. */
   verifyAudit(): Promise<{ ok: boolean; rows: number; brokenAt?: number }>;
+  /** Removes rows of calls that began before this time; what is left can still be verified. */
+  pruneAudit(before: string): Promise<{ deleted: number }>;
   auditRows(query: {
     limit: number;
     before?: number;

@@ -78,6 +78,7 @@ export async function openObserver({ home, db, config, key, level = 'info' }: Ob
     series: (query) => (intake.empty(), slots.series(query)),
     groups: (query, by) => (intake.empty(), slots.groups(query, by)),
     verifyAudit: () => (intake.empty(), audit.verify()),
+    pruneAudit: (before) => (intake.empty(), audit.prune(before)),
     auditRows: (query) => (intake.empty(), audit.rows(query)),
     metricsText: () => (intake.empty(), metrics.text()),
     async close() {

@@ -192,6 +192,28 @@ export function auditTools(observer: Observer): BuiltInBundle {
           return { ok, rows, ...(brokenAt !== undefined && { broken_at: brokenAt }) };
         },
       }),
+      offerTool({
+        slug: 'prune',
+        description: 'Removes rows of the audit that are older than some days. What is left can still be verified.',
+        level: 'admin',
+        argSchema: {
+          type: 'object',
+          properties: {
+            older_than_days: {
+              type: 'integer',
+              minimum: 1,
+              maximum: 36_500,
+              description: 'Rows of calls that began longer ago than this go; the newer ones stay.',
+            },
+          },
+          required: ['older_than_days'],
+          additionalProperties: false,
+        },
+        returns: '{deleted}',
+        example: 'audit.prune(older_than_days=365)',
+        run: ({ older_than_days: days }) =>
+          observer.pruneAudit(new Date(Date.now() - days * 24 * 3600_000).toISOString()),
+      }),
     ],
   };
 }

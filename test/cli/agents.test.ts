@@ -68,6 +68,9 @@ test('the audit is unbroken', async () => {
     /^AT +TOOL +LEVEL +DOOR +TOKEN +MS +OUTCOME\n[-\d]{10} [:\d]{8} +audit_verify +admin +cli +tok_\w+ +[\d.]+ +ok\n/,
   );
   assert.equal((await cli(['audit', 'list', '--limit', 'x'])).code, 2);
+  const pruned = await cli(['audit', 'prune', '--older-than-days', '1', '--json']);
+  assert.deepEqual(pruned.json, { deleted: 0 }, 'nothing here is older than a day');
+  assert.equal((await cli(['audit', 'prune'])).code, 2);
 });
 
 test('login gives a link that signs in once', async () => {

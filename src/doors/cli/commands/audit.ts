@@ -63,6 +63,20 @@ export function addAudit(setting: Setting): void {
       if (!answer.ok) throw new Silent(1);
     },
   });
+  define(setting, audit, {
+    usage: 'prune',
+    summary: 'remove old rows of the audit; what is left can still be verified',
+    options: [
+      new Option('--older-than-days <days>', 'rows of calls that began longer ago than this')
+        .makeOptionMandatory()
+        .argParser(count),
+    ],
+    examples: ['oubliette audit prune --older-than-days 365'],
+    async run(cli, _args, options: { olderThanDays: number }) {
+      const answer = await cli.call<{ deleted: number }>('audit_prune', { older_than_days: options.olderThanDays });
+      cli.print(answer, () => `${answer.deleted} rows removed.`);
+    },
+  });
 }
 
 function count(text: string): number {
