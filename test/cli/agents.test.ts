@@ -114,6 +114,11 @@ test('a project, a session, and what it says', async () => {
   assert.match(again.out, /^49$/m);
   assert.equal((await cli(['session', 'show', quiet.session_id, '--json'])).json.turn, 2);
   assert.equal((await cli(['session', 'end', quiet.session_id, '--json'])).json.status, 'ended');
+  assert.equal((await cli(['session', 'end', quiet.session_id])).code, 0);
+  assert.equal((await cli(['session', 'message', quiet.session_id, '"back again"', '--follow'])).code, 0);
+  assert.equal((await cli(['session', 'end', quiet.session_id])).code, 0);
+  const whole = await cli(['session', 'follow', quiet.session_id]);
+  assert.match(whole.out, /session ended[^]*back again[^]*session ended/, 'the first end is not the last');
   assert.equal((await cli(['session', 'follow', 'ses_nothere'])).code, 1);
   assert.equal((await cli(['session', 'spawn', 'nowhere', 'x'])).code, 1);
 });

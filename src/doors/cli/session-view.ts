@@ -37,7 +37,7 @@ export function eventLine(event: WireEvent, paint: (style: Style, text: string) 
     case 'error':
       return paint('red', `error ${text(event['message'])}`);
     case 'status':
-      return ['failed', 'timed_out', 'ended'].includes(String(event['status']))
+      return isSessionEnd(event)
         ? paint('yellow', `session ${text(event['status'])}${event['reason'] ? `: ${text(event['reason'])}` : ''}`)
         : undefined;
     default:
@@ -45,10 +45,15 @@ export function eventLine(event: WireEvent, paint: (style: Style, text: string) 
   }
 }
 
+/** True for the event after which nothing more comes, unless someone takes the session up again. */
+export function isSessionEnd(event: WireEvent): boolean {
+  return event.type === 'status' && overStates.includes(String(event['status']));
+}
+const overStates = ['ended', 'failed', 'timed_out'];
+
 /** True for the event after which nothing more comes in this turn. */
 export function isTurnEnd(event: WireEvent, turn: number): boolean {
-  if (event.type === 'status')
-    return ['ended', 'failed', 'timed_out'].includes(String(event['status'])) && event.turn >= turn;
+  if (event.type === 'status') return isSessionEnd(event) && event.turn >= turn;
   return event.type === 'completion' && event.turn === turn;
 }
 

@@ -3,7 +3,7 @@ import type { Cli } from '../cli.ts';
 import { define, group, type Setting } from '../define.ts';
 import { sessionFrames } from '../event-stream.ts';
 import { columns, shortTime } from '../output.ts';
-import { eventLine, isTurnEnd, type WireEvent } from '../session-view.ts';
+import { eventLine, isSessionEnd, isTurnEnd, type WireEvent } from '../session-view.ts';
 import { projectId } from './projects.ts';
 
 interface SessionRow {
@@ -137,13 +137,16 @@ async function follow(cli: Cli, sessionId: string, after: number, turn: number):
   const enough = new AbortController();
   const stop = () => enough.abort();
   process.once('SIGINT', stop);
+  // An ended session may have been taken up again: only what stands last is the end.
+  let newest = -1;
   try {
     for await (const frame of sessionFrames(await cli.server(), sessionId, after, enough.signal)) {
+      if (frame.event === 'hello') newest = (JSON.parse(frame.data) as { newest: number }).newest;
       if (frame.id === undefined) continue;
       const event = JSON.parse(frame.data) as WireEvent;
       const line = cli.isJson ? frame.data : eventLine(event, cli.paint);
       if (line !== undefined) cli.say(line);
-      if (isTurnEnd(event, turn) || (event.type === 'status' && event['status'] === 'ended')) return;
+      if (isTurnEnd(event, turn) || (isSessionEnd(event) && event.index >= newest)) return;
     }
   } finally {
     process.off('SIGINT', stop);
