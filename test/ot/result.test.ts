@@ -184,6 +184,21 @@ test('a line of megabytes is searched to its end, and a pattern built to hang ke
   await assert.rejects(hostile, /TimeoutError: ot\.result did not answer within/);
 });
 
+test('of more lines than a program could hold a part is answered, and whether there is more', async () => {
+  const empty = await kept('"\\n" * 1500000');
+  const reading = `r = ot.result(handle="${empty.handle}", limit=10**9)
+next = ot.result(handle="${empty.handle}", offset=r["returned"] + 1, limit=10**9)
+[r["returned"], r["has_more"], r["total_lines"], next["returned"]]`;
+  assert.equal(await text(reading), '[131072,true,1500000,131072]');
+  const found = parse(await text(`ot.result(handle="${empty.handle}", search="^$", offset=1499999)`));
+  assert.deepEqual([found.returned, found.matched_lines, found.has_more], [2, 1500000, false]);
+  const alike = await kept('"needle\\n" * 140000');
+  await assert.rejects(
+    text(`ot.result(handle="${alike.handle}", search="needel", fuzzy=True)`),
+    /ValueError: more than 131072 lines are similar to 'needel'\. Search for more, or without fuzzy/,
+  );
+});
+
 test('a result belongs to the token that made it', async () => {
   const other = await connect(await server.tokenFor('admin'));
   assert.match(await text(`ot.result(handle="${handle}")`, other), /not found/);

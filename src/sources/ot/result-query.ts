@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { RE2JS } from 're2js';
-import type { Actor } from '../../schema/index.ts';
+import { fail, type Actor } from '../../schema/index.ts';
 import type { ResultStore, StoredResult } from '../../store/index.ts';
 import { resultOwner } from '../script/result-owner.ts';
 import { similarity } from './similarity.ts';
@@ -25,7 +25,12 @@ interface Answer {
 const maxLineLength = 20_000;
 /** Steps of matching that may be taken at once: as many milliseconds as everybody else can wait. */
 const maxSteps = 100_000;
+/** How long all that is matched in a thread may take together. */
+const maxMatchingMs = 30_000;
 const maxAnswerLength = 4 * 1024 * 1024;
+/** What a line costs whoever takes it, besides its characters. */
+const lineLength = 32;
+const mostLines = maxAnswerLength / lineLength;
 const leastSimilarity = 0.6;
 const turnEveryMs = 5;
 
@@ -50,12 +55,25 @@ export async function queryResult(
   const found = await results.find(resultOwner(actor), handle);
   if (found === undefined) return `Error: Result handle '${handle}' not found`;
   if (found === 'expired') return `Error: Result '${handle}' has expired. Run the program again`;
-  if (!search) return answer(await results.lines(found, offset, limit), found.totalLines, found.totalLines, offset);
-  const matched = query.fuzzy
-    ? await similarLines(results, found, search)
-    : await matchingLines(deps, found, search, signal);
-  const page = matched.slice(offset - 1, offset - 1 + limit);
-  return { ...answer(page, found.totalLines, matched.length, offset), matched_lines: matched.length };
+  const most = Math.min(limit, mostLines);
+  if (!search) return answer(await results.lines(found, offset, most), found.totalLines, found.totalLines, offset);
+  const { page, count } = query.fuzzy
+    ? await similarLines(results, found, search, { offset, limit: most, signal })
+    : await matchingLines(deps, found, search, { offset, limit: most, signal });
+  return { ...answer(page, found.totalLines, count, offset), matched_lines: count };
+}
+
+/** Which of the lines that were found are wanted. */
+interface Wanted {
+  offset: number;
+  limit: number;
+  signal: AbortSignal;
+}
+
+/** Those lines, and how many were found in all. */
+interface Found {
+  page: string[];
+  count: number;
 }
 
 function answer(found: readonly string[], totalLines: number, available: number, offset: number): Answer {
@@ -66,7 +84,7 @@ function answer(found: readonly string[], totalLines: number, available: number,
       line.length > maxLineLength
         ? `${line.slice(0, maxLineLength)}... [${line.length - maxLineLength} more characters]`
         : line;
-    length += shown.length;
+    length += shown.length + lineLength;
     if (length > maxAnswerLength && lines.length > 0) break;
     lines.push(shown);
   }
@@ -83,18 +101,27 @@ async function matchingLines(
   { results, matchLines }: ResultDeps,
   result: StoredResult,
   search: string,
-  signal: AbortSignal,
-): Promise<string[]> {
+  { offset, limit, signal }: Wanted,
+): Promise<Found> {
   const pattern = compile(search);
   const longest = maxSteps / pattern.programSize();
-  const long: string[] = [];
-  const found = await collect(results, result, (line) => {
-    if (line.length <= longest) return pattern.matcher(line).find() ? 1 : 0;
-    long.push(line);
-    return 1;
-  });
-  const isFound = long.length > 0 ? (await matchLines(search, long, signal)).values() : undefined;
-  return found.filter(({ line }) => line.length <= longest || isFound?.next().value).map(({ line }) => line);
+  const page: string[] = [];
+  let count = 0;
+  let matchingMs = 0;
+  const pace = new Pace(signal);
+  for await (const piece of results.scan(result)) {
+    const long = piece.filter((line) => line.length > longest);
+    const startedAt = performance.now();
+    const isFound = long.length > 0 ? (await matchLines(search, long, signal)).values() : undefined;
+    matchingMs += long.length > 0 ? performance.now() - startedAt : 0;
+    if (matchingMs > maxMatchingMs) throw fail('tool.timeout', { tool: 'ot.result', timeoutMs: maxMatchingMs });
+    for (const line of piece) {
+      if (pace.isDue) await pace.turn();
+      if (line.length > longest ? !isFound?.next().value : !pattern.matcher(line).find()) continue;
+      if (++count >= offset && page.length < limit) page.push(line);
+    }
+  }
+  return { page, count };
 }
 
 function compile(search: string): RE2JS {
@@ -105,27 +132,47 @@ function compile(search: string): RE2JS {
   }
 }
 
-async function similarLines(results: ResultStore, result: StoredResult, search: string): Promise<string[]> {
-  const found = await collect(results, result, (line) => similarity(search, line), leastSimilarity);
-  return found.sort((a, b) => b.score - a.score).map(({ line }) => line);
-}
-
-/** Reads all lines, giving others a turn every few milliseconds. */
-async function collect(
+async function similarLines(
   results: ResultStore,
   result: StoredResult,
-  score: (line: string) => number,
-  least = 1,
-): Promise<{ line: string; score: number }[]> {
+  search: string,
+  { offset, limit, signal }: Wanted,
+): Promise<Found> {
   const found: { line: string; score: number }[] = [];
-  let turnAt = performance.now() + turnEveryMs;
+  const pace = new Pace(signal);
   for await (const piece of results.scan(result))
     for (const line of piece) {
-      const points = score(line);
-      if (points >= least) found.push({ line, score: points });
-      if (performance.now() < turnAt) continue;
-      await turn();
-      turnAt = performance.now() + turnEveryMs;
+      if (pace.isDue) await pace.turn();
+      const score = similarity(search, line);
+      if (score < leastSimilarity) continue;
+      if (found.push({ line, score }) > mostLines)
+        throw new Error(
+          `ValueError: more than ${mostLines} lines are similar to '${search.slice(0, 100)}'. Search for more, or without fuzzy`,
+        );
     }
-  return found;
+  const page = found
+    .sort((a, b) => b.score - a.score)
+    .slice(offset - 1, offset - 1 + limit)
+    .map(({ line }) => line);
+  return { page, count: found.length };
+}
+
+/** Gives others a turn every few milliseconds, and goes on only as long as somebody waits. */
+class Pace {
+  readonly #signal: AbortSignal;
+  #turnAt = performance.now() + turnEveryMs;
+
+  constructor(signal: AbortSignal) {
+    this.#signal = signal;
+  }
+
+  get isDue(): boolean {
+    return performance.now() >= this.#turnAt;
+  }
+
+  async turn(): Promise<void> {
+    this.#signal.throwIfAborted();
+    await turn();
+    this.#turnAt = performance.now() + turnEveryMs;
+  }
 }
