@@ -181,6 +181,7 @@ export async function openTools(
       version,
       servers: (waitMs) => servers.status(waitMs),
       clashes: () => catalog.clashes,
+      packProblems: () => packFiles?.problems() ?? [],
       notesFolder: home.notes,
       reportsFolder: home.reports,
       countTokens,

@@ -1,7 +1,7 @@
 import { after, before, test } from 'node:test';
 import assert from 'node:assert/strict';
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { parse, parseAllDocuments } from 'yaml';
 import { config, otServer, type OtServer } from './bench-server.ts';
 import { until } from '../kit/until.ts';
@@ -42,6 +42,20 @@ test('a server that is down is disconnected and degrades; one that is switched o
   await reconfigure('servers: { off: { command: /nonexistent/program, enabled: false } }');
   await until(async () => parse(await server.run('ot.health()')).proxy.server_count === 1);
   assert.equal(parse(await server.run('ot.health()')).proxy.status, 'ok');
+});
+
+test('a pack that is broken is named with its line and the reason, to those who may see every bundle', async () => {
+  await reconfigure('');
+  const file = join(server.home, 'packs', 'weather.ts');
+  await mkdir(dirname(file), { recursive: true, mode: 0o700 });
+  await writeFile(file, '\nexport const x = ;\n', { mode: 0o600 });
+  const health = async (token?: string): Promise<any> => parse(await server.run('ot.health()', token));
+  const [warning] = await until(async () => (await health()).warnings);
+  assert.match(warning, /^weather\.ts:2: /);
+  assert.equal((await health()).proxy.status, 'ok');
+  assert.equal((await health(await server.tokenFor('read', ['ot', 'code']))).warnings, undefined);
+  await rm(file);
+  await until(async () => !(await health()).warnings);
 });
 
 test('ot.notify() appends a YAML document to the file of the matching topic', async () => {

@@ -15,6 +15,8 @@ export interface HealthDeps {
   servers: (waitMs: number) => Promise<ServerHealth[]>;
   /** Bundles that are hidden because another one has their name. */
   clashes: () => readonly string[];
+  /** Files of the packs folder that could not be loaded, and why. */
+  packProblems: () => readonly { file: string; line?: number; message: string }[];
 }
 
 /** Language level of the interpreter that runs programs. */
@@ -23,7 +25,7 @@ const waitMs = 2000;
 
 /** `ot.health`: what works, and what does not. Only a server that is down degrades. */
 export async function health(
-  { directory, version, servers, clashes }: HealthDeps,
+  { directory, version, servers, clashes, packProblems }: HealthDeps,
   actor: Actor,
 ): Promise<Record<string, unknown>> {
   const known = await servers(waitMs);
@@ -34,6 +36,10 @@ export async function health(
     ...clashes()
       .filter((slug) => !named.has(slug))
       .map((slug) => `${slug}: a local bundle has this name and wins; rename one of them`),
+    // Which bundles there are is not for those who may see only some of them.
+    ...(actor.bundles === undefined ? packProblems() : []).map(
+      ({ file, line, message }) => `${line === undefined ? file : `${file}:${line}`}: ${message.slice(0, 300)}`,
+    ),
   ];
   return {
     version,

@@ -85,7 +85,7 @@ export function otTools(deps: OtDeps): BuiltInBundle {
       otTool({
         slug: 'health',
         description: 'Check the server, its tools and the MCP servers behind it.',
-        returns: '{version, python, node, cwd, registry, proxy}',
+        returns: '{version, python, node, cwd, registry, proxy, warnings?}',
         example: 'ot.health()',
         argSchema: nothing,
         run: (_, call) => health(deps, call.actor),
