@@ -24,6 +24,8 @@ describe('a project', () => {
     await assert.rejects(room.projects.delete(owner, project_id), code('project.busy'));
     await room.sessions.end(owner, made[0]!);
     const again = await spawn(owner, project_id);
+    const wake = { session_id: made[0]!, message: 'say hello' };
+    await assert.rejects(room.sessions.message(owner, wake), code('limit.sessions'), 'resuming one is no way around');
     for (const id of [...made.slice(1), again]) await room.sessions.end(owner, id);
     await room.projects.delete(owner, project_id);
     await assert.rejects(room.sessions.get(owner, again), code('session.not_found'));
@@ -53,6 +55,17 @@ describe('a tree of sessions', () => {
     await room.sessions.end(owner, root);
   });
 
+  test('is held to the limits of the project of its root, also where another one allows more', async () => {
+    const [narrow, wide] = [await newProject({ depth: 1 }), await newProject({ depth: 3 })];
+    const grant = { scope: 'write', projects: [narrow, wide] };
+    const root = await spawn(owner, narrow, { message: 'env OUBLIETTE_API_KEY', grant });
+    const done = await room.until(root, completion(1));
+    const key = await room.tokens.authenticate(done.type === 'completion' ? done.text : '', 'socket');
+    const child = await spawn(key, wide);
+    await assert.rejects(spawn(await room.sessions.actorOf(child), wide), code('limit.depth'));
+    await room.sessions.end(owner, root);
+  });
+
   test('starts no child once its money is spent', async () => {
     const project_id = await newProject({ cost_usd: 1 });
     const root = await spawn(owner, project_id);
@@ -70,10 +83,14 @@ describe('a tree of sessions', () => {
     const child = await spawn(await room.sessions.actorOf(root), project_id, { message: 'say child' });
     await room.until(child, completion(1));
     await room.until(root, (event) => event.type === 'child' && event.status === 'idle');
+    await room.sessions.end(owner, child);
+    await room.sessions.message(await room.sessions.actorOf(root), { session_id: child, message: 'say again' });
+    await room.until(child, (event) => event.type === 'status' && event.status === 'idle' && event.turn === 2);
     await room.sessions.end(owner, root);
     assert.equal((await room.sessions.get(owner, child)).status, 'ended');
     const seen = (await room.events(root)).flatMap((event) => (event.type === 'child' ? [event.status] : []));
-    assert.deepEqual(seen, ['starting', 'running', 'idle', 'ended']);
+    const life = ['starting', 'running', 'idle', 'ended'];
+    assert.deepEqual(seen, [...life, ...life]);
     const ends = (await room.events(root)).findIndex((event) => event.type === 'status' && event.status === 'ended');
     assert.equal(ends, (await room.events(root)).length - 1);
   });

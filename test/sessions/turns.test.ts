@@ -238,9 +238,16 @@ describe('a session', () => {
     const same = await send({ permissions: 'ask', model: 'one', grant: { scope: 'read' }, agent: 'embedded' });
     assert.equal(same.turn, 2);
     await room.sessions.end(owner, session_id);
-    assert.equal((await send({ permissions: 'deny', model: 'two', grant: { scope: 'write' } })).turn, 3);
-    await room.until(session_id, completion(3));
+    const anew = { message: 'env OUBLIETTE_API_KEY', permissions: 'deny', model: 'two', grant: { scope: 'write' } };
+    assert.equal((await send(anew)).turn, 3);
+    assert.equal((await room.tokens.authenticate(await textOf(session_id, 3), 'socket')).level, 'write');
+    const { model, permissions } = (await room.ports.tables.get(session_id))!;
+    assert.deepEqual([model, permissions], ['two', 'deny']);
     await room.sessions.end(owner, session_id);
+    const bare = await spawn('say a');
+    const late = { session_id: bare.session_id, message: 'say b', grant: { scope: 'read' } } as const;
+    await assert.rejects(room.sessions.message(owner, late), code('session.state'));
+    await room.sessions.end(owner, bare.session_id);
   });
 
   test('finds its attachments in the workspace', async () => {
@@ -352,5 +359,14 @@ describe('a session', () => {
     );
     await assert.rejects(spawn('x', { workspace_id: 'wsp_x' }), code('workspace.not_found'));
     await assert.rejects(spawn('x', { agent: 'nobody' }), code('agent.unavailable'));
+    const elsewhere = await room.projects.create(owner, 'elsewhere', { sandbox: {}, limits: {}, env: {}, secrets: [] });
+    const workspace_id = elsewhere.default_workspace_id;
+    await assert.rejects(spawn('x', { workspace_id }), code('workspace.not_found'));
+    const { session_id } = await spawn('say here');
+    await assert.rejects(
+      room.sessions.message(owner, { session_id, project_id: elsewhere.id, message: 'x' }),
+      code('session.not_found'),
+    );
+    await room.sessions.end(owner, session_id);
   });
 });
