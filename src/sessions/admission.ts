@@ -186,6 +186,7 @@ export function storeSpawn(
   args: MessageArgs,
   more: NewSession,
 ): MessageAnswer {
+  demandAsker(ports, actor);
   demandProject(ports, target);
   demandRoom(ports, target.project, target.parent, target.limits);
   const now = new Date().toISOString();
@@ -233,12 +234,14 @@ export function storeSpawn(
 export function storeMessage(
   ports: SessionPorts,
   tx: LogTransaction,
+  actor: Actor,
   target: Target,
   args: MessageArgs,
   more: { caller?: CallerDeclaration; grant?: KeyGrant; node: string },
 ): MessageAnswer & { resumed: boolean } {
   const row = ports.tables.getNow(target.session!.id);
   if (!row) throw fail('session.not_found', { ref: target.session!.id });
+  demandAsker(ports, actor);
   demandProject(ports, target);
   const resumed = !isLive(row);
   if (resumed && !row.parent_id) demandRoot(ports, target.project);
@@ -293,6 +296,13 @@ function unlikeRunning(row: SessionRow, args: MessageArgs, grant: KeyGrant | und
 
 const reachOf = ({ scope, bundles, projects }: KeyGrant): string =>
   JSON.stringify([scope, bundles?.toSorted() ?? null, projects.toSorted()]);
+
+/** What a session asked for while it was being ended comes too late: nobody would end what it starts. */
+function demandAsker(ports: SessionPorts, { sessionId }: Actor): void {
+  const row = sessionId === undefined ? undefined : ports.tables.getNow(sessionId);
+  if (row && !isLive(row))
+    throw fail('session.state', { ref: row.id, status: row.status, action: 'sending messages to its children' });
+}
 
 function demandProject(ports: SessionPorts, target: Target): void {
   if (ports.projectTables.getNow(target.project.id)?.status !== 'active')

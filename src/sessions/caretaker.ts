@@ -2,6 +2,7 @@ import type { Lifecycle } from './lifecycle.ts';
 import { retireNode } from './node-identity.ts';
 import type { SessionPorts } from './ports.ts';
 import { reconcile, takeOverAbandoned } from './reconcile.ts';
+import { dropWaiting } from './session-end.ts';
 import type { UtilityBoxes } from './utility-boxes.ts';
 
 const reconcileMs = 10_000;
@@ -32,7 +33,7 @@ export function caretaker(
       if (row.wanted === 'end') life.finishQuietly(row.id, { status: 'ended' });
       else if (row.wanted === 'cancel') {
         await ports.log.write(() => ports.tables.update(row.id, { wanted: null }));
-        await runner?.cancel();
+        await (runner ? runner.cancel() : dropWaiting(ports, row.id));
       } else runner?.pump();
     }
   }

@@ -3,6 +3,7 @@ import { asFailure, fail, type SessionStatus } from '../schema/index.ts';
 import type { SessionRow } from '../store/index.ts';
 import { isLive } from './admission.ts';
 import { Conversation } from './conversation.ts';
+import { endElsewhere, isElsewhere } from './elsewhere.ts';
 import { agentCommand, agentSpec, clearPlace, reattachBox, spoolEnd, startBox, type LiveBox } from './launch.ts';
 import { isNodeAlive } from './node-identity.ts';
 import { binding, makePlace, placeAt } from './place.ts';
@@ -32,7 +33,7 @@ interface Live {
 /** Sessions that run in this process: started, taken over, ended. */
 export interface Lifecycle {
   /** Starts a sandbox for a stored session, in the background; a failure ends the session with its reason. */
-  launch(row: SessionRow, apiKey?: string, slot?: Slot): void;
+  launch(row: SessionRow, apiKey: () => Promise<string | undefined>, slot?: Slot): void;
   /** Goes on with a session of a server that is gone. */
   takeOver(row: SessionRow): Promise<void>;
   /** Resolves when no process of it is left; its children end first. */
@@ -63,7 +64,13 @@ export function lifecycle(ports: SessionPorts, starts: StartQueue): Lifecycle {
     // One that is resumed at once takes the same place: the sockets of its end must be gone by then.
     const before = live.get(row.id)?.ending?.catch(() => {});
     live.set(row.id, entry);
-    entry.started = (before ? before.then(() => start(entry)) : start(entry)).catch((error: unknown) => {
+    const startAfter = async (ending: Promise<void>): Promise<void> => {
+      await ending;
+      const now = await ports.tables.get(row.id);
+      if (now && isLive(now)) await start(entry);
+      else if (live.get(row.id) === entry) live.delete(row.id);
+    };
+    entry.started = (before ? startAfter(before) : start(entry)).catch((error: unknown) => {
       entry.isUp?.();
       if (entry.stop.signal.aborted) return;
       const failure = asFailure(error);
@@ -180,8 +187,7 @@ export function lifecycle(ports: SessionPorts, starts: StartQueue): Lifecycle {
     entry.stop.abort();
     await entry.started;
     entry.isUp?.();
-    const children = await ports.tables.list({ parent_id: sessionId, isLive: true });
-    await Promise.all(children.map((child) => finish(child.id, { status: 'ended', reason: 'its parent ended' })));
+    await endChildren(sessionId);
     if (entry.box) await stop(entry.box, entry.runner);
     // Before the end is stored: a session that is resumed at once has a new key by then.
     await ports.tokens.revokeOfSession(sessionId);
@@ -191,7 +197,20 @@ export function lifecycle(ports: SessionPorts, starts: StartQueue): Lifecycle {
       // Last, so that whoever waits at its sockets is told that the session is over, not that the server went away.
       await entry.box?.leave();
     }
+    // Its agent may have started some until it was stopped; one that is over starts none.
+    await endChildren(sessionId);
     announce(sessionId, ending.status);
+  }
+
+  async function endChildren(sessionId: string): Promise<void> {
+    const children = await ports.tables.list({ parent_id: sessionId, isLive: true });
+    await Promise.all(
+      children.map((child) =>
+        isElsewhere(ports, child)
+          ? endElsewhere(ports, child)
+          : finish(child.id, { status: 'ended', reason: 'its parent ended' }),
+      ),
+    );
   }
 
   async function stop(box: LiveBox, runner: Runner | undefined): Promise<void> {
@@ -264,7 +283,7 @@ export function lifecycle(ports: SessionPorts, starts: StartQueue): Lifecycle {
 
   return {
     launch(row, apiKey, slot) {
-      begin(row, (entry) => open(entry, row, apiKey, slot));
+      begin(row, async (entry) => open(entry, row, await apiKey(), slot));
       if (isLeaving) void slot?.box.leave();
     },
     takeOver,

@@ -40,8 +40,20 @@ export function messageIntake(
     const known = await answered(actor, args);
     if (known) return known;
     const target = await findTarget(ports, actor, args, isSpawn);
-    const extras = await admitExtras(ports, actor, args, target.project);
-    return target.session ? goOn(actor, args, target, extras) : begin(actor, args, target, extras);
+    let answer: MessageAnswer | undefined;
+    try {
+      const extras = await admitExtras(ports, actor, args, target.project);
+      answer = await (target.session ? goOn(actor, args, target, extras) : begin(actor, args, target, extras));
+      return answer;
+    } finally {
+      if (answer?.workspace_id !== target.workspace.id) await dropWorkspace(actor, args, target);
+    }
+  }
+
+  /** One that was made for this message alone would be found by nobody. */
+  async function dropWorkspace(actor: Actor, args: MessageArgs, { workspace }: Target): Promise<void> {
+    if (!args.create_workspace || args.workspace_id !== undefined || args.external_id !== undefined) return;
+    await ports.projects.deleteWorkspace(actor, workspace.id).catch(() => {});
   }
 
   /** The new tools reach the sandbox before the message does, as far as it listens. */
@@ -103,7 +115,7 @@ export function messageIntake(
         return { answer: stored, isFirst: true };
       });
       if (isFirst) {
-        life.launch((await ports.tables.get(id))!, apiKey, slot);
+        life.launch((await ports.tables.get(id))!, async () => apiKey, slot);
         refillAfter(id, wish);
       } else await takeBack(id, wish, slot);
       return answer;
@@ -135,17 +147,24 @@ export function messageIntake(
     ports.agent(target.session!.agent);
     const { resumed, ...answer } = await ports.log.write((tx) => {
       const before = known(actor, args.idempotency_key);
-      if (before) return { ...before, resumed: false };
-      const stored = storeMessage(ports, tx, target, args, { ...extras, node: ports.node });
-      const { resumed: _, ...public_ } = stored;
-      keep(actor, args, public_);
-      return stored;
+      if (before) return { ...before, resumed: undefined };
+      const { resumed: isResumed, ...stored } = storeMessage(ports, tx, actor, target, args, {
+        ...extras,
+        node: ports.node,
+      });
+      keep(actor, args, stored);
+      return { ...stored, resumed: isResumed ? ports.tables.getNow(stored.session_id) : undefined };
     });
-    if (extras.caller) await tellDeclared(answer.session_id, target.session!.owner);
+    const told = extras.caller && tellDeclared(answer.session_id, target.session!.owner);
     if (resumed) {
-      const row = (await ports.tables.get(answer.session_id))!;
-      life.launch(row, await mintKey(ports, row));
-    } else life.runner(answer.session_id)?.pump();
+      // At once: whoever ends it from now on finds what to end.
+      life.launch(resumed, async () => {
+        await told;
+        return mintKey(ports, resumed);
+      });
+    }
+    await told;
+    if (!resumed) life.runner(answer.session_id)?.pump();
     return answer;
   }
 

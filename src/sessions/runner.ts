@@ -6,7 +6,7 @@ import { placeAttachments } from './attachments.ts';
 import { clip } from './clip.ts';
 import type { Change, Conversation } from './conversation.ts';
 import type { SessionPorts } from './ports.ts';
-import { failedWith, tellParent, type Ending } from './session-end.ts';
+import { dropWaiting, failedWith, tellParent, type Ending } from './session-end.ts';
 
 const permissionTimeoutMs = 10 * 60_000;
 const cancelGraceMs = 10_000;
@@ -86,7 +86,7 @@ export class Runner {
   /** Stops the turn; an agent that does not react is stopped with its sandbox. */
   async cancel(): Promise<void> {
     await this.#serial(async () => {
-      if (this.conversation.state.phase !== 'busy') return this.#dropWaiting();
+      if (this.conversation.state.phase !== 'busy') return dropWaiting(this.#ports, this.sessionId);
       await this.#apply(this.conversation.cancel());
       this.#cancelTimer ??= setTimeout(() => {
         const message = `the agent did not stop within ${cancelGraceMs / 1000} s of being asked to`;
@@ -221,10 +221,12 @@ export class Runner {
       return this.#next();
     }
     const change = this.conversation.prompt({ text: next.text, ...(attachments.length > 0 && { attachments }) });
-    this.#message = next;
-    this.#turn = next.turn;
     this.activeAt = performance.now();
-    await this.#ports.log.write((tx) => {
+    const isBegun = await this.#ports.log.write((tx) => {
+      // Given up by someone who did not know of us yet.
+      if (this.#ports.tables.messagesNow(this.sessionId, 'queued')[0]?.id !== next.id) return false;
+      this.#message = next;
+      this.#turn = next.turn;
       const patch: Partial<SessionRow> = { agent_state: change.state, turn: next.turn };
       this.#ports.tables.setMessage(next.id, 'running');
       this.#setStatus(tx, patch, 'running');
@@ -237,7 +239,9 @@ export class Runner {
       });
       for (const event of change.events) this.#store(tx, event, []);
       this.#ports.tables.update(this.sessionId, patch);
+      return true;
     });
+    if (!isBegun) return this.#next();
     this.conversation.accept(change);
   }
 
@@ -258,15 +262,6 @@ export class Runner {
       this.#ports.tables.setMessage(message.id, 'dropped');
       tx.append(this.sessionId, message.turn, { type: 'error', code: failure.code, message: failure.message });
       tx.append(this.sessionId, message.turn, { type: 'completion', stop_reason: 'failed', text: '' });
-    });
-  }
-
-  async #dropWaiting(): Promise<void> {
-    await this.#ports.log.write((tx) => {
-      for (const message of this.#ports.tables.messagesNow(this.sessionId, 'queued')) {
-        this.#ports.tables.setMessage(message.id, 'dropped');
-        tx.append(this.sessionId, message.turn, { type: 'completion', stop_reason: 'cancelled', text: '' });
-      }
     });
   }
 

@@ -54,6 +54,16 @@ export async function storeEnd(ports: SessionPorts, sessionId: string, ending: E
 const neverBegun = (status: Ending['status']): string =>
   `The session ${status.replace('_', ' ')} before this message was begun. Send it again to go on with the session.`;
 
+/** Gives up the messages that wait, and says so of each. */
+export async function dropWaiting(ports: SessionPorts, sessionId: string): Promise<void> {
+  await ports.log.write((tx) => {
+    for (const message of ports.tables.messagesNow(sessionId, 'queued')) {
+      ports.tables.setMessage(message.id, 'dropped');
+      tx.append(sessionId, message.turn, { type: 'completion', stop_reason: 'cancelled', text: '' });
+    }
+  });
+}
+
 /** Stores that a session begins anew without its sandbox, and that its turn was cut short; undefined when it is over. */
 export function storeRevival(ports: SessionPorts, sessionId: string, reason: string): Promise<SessionRow | undefined> {
   return ports.log.write((tx) => {

@@ -12,13 +12,14 @@ import type { SessionRow } from '../store/index.ts';
 import { isLive, type MessageAnswer, type MessageArgs } from './admission.ts';
 import { reserve, type Reservation } from './budget.ts';
 import { caretaker } from './caretaker.ts';
+import { endElsewhere, isElsewhere } from './elsewhere.ts';
 import { lifecycle } from './lifecycle.ts';
 import { messageIntake } from './message-intake.ts';
-import { isNodeAlive } from './node-identity.ts';
 import { removePlace } from './place.ts';
 import { pool } from './pool.ts';
 import type { SessionPorts } from './ports.ts';
 import { isAdmin, isOwned, isVisible, owned, visible } from './reach.ts';
+import { dropWaiting } from './session-end.ts';
 import { startQueue } from './start-queue.ts';
 import { utilityBoxes, type UtilityBoxes } from './utility-boxes.ts';
 
@@ -119,19 +120,6 @@ export function sessions(ports: SessionPorts): Sessions {
     };
   }
 
-  /** Sessions of another living process: it does what the row wants, we wait until it is done. */
-  async function endElsewhere(row: SessionRow): Promise<void> {
-    await ports.log.write(() => ports.tables.update(row.id, { wanted: 'end' }));
-    for (let waited = 0; waited < 30_000; waited += 100) {
-      const now = await ports.tables.get(row.id);
-      if (!now || !isLive(now)) return;
-      await new Promise((resolve) => setTimeout(resolve, 100));
-    }
-    throw fail('session.state', { ref: row.id, status: row.status, action: 'ending it from this process' });
-  }
-
-  const isElsewhere = (row: SessionRow): boolean => row.node !== ports.node && isNodeAlive(row.node);
-
   return {
     utility,
     warmBoxes: () => warm.ready(),
@@ -154,8 +142,9 @@ export function sessions(ports: SessionPorts): Sessions {
     async cancel(actor, sessionId) {
       const row = await owned(ports, actor, sessionId, 'cancel its turn');
       if (!isLive(row)) throw stateFailure(row, 'cancelling');
-      if (isElsewhere(row)) await ports.log.write(() => ports.tables.update(row.id, { wanted: 'cancel' }));
-      else await life.runner(sessionId)?.cancel();
+      const runner = life.runner(sessionId);
+      if (isElsewhere(ports, row)) await ports.log.write(() => ports.tables.update(row.id, { wanted: 'cancel' }));
+      else await (runner ? runner.cancel() : dropWaiting(ports, sessionId));
       return (await ports.tables.get(sessionId))?.status ?? row.status;
     },
     async answer(actor, sessionId, requestId, choice) {
@@ -178,7 +167,7 @@ export function sessions(ports: SessionPorts): Sessions {
     async end(actor, sessionId) {
       const row = await owned(ports, actor, sessionId, 'end it');
       if (!isLive(row)) return;
-      if (isElsewhere(row)) return endElsewhere(row);
+      if (isElsewhere(ports, row)) return endElsewhere(ports, row);
       await life.finish(sessionId, { status: 'ended' });
     },
     async cleanup(actor, { project_id, maxAgeMs }) {

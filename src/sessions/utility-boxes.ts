@@ -28,6 +28,8 @@ interface Entry {
   projectId: string;
   place?: string;
   isKept?: boolean;
+  /** Someone wants it gone, whoever still waits for its start. */
+  isStopped?: boolean;
 }
 
 export function utilityBoxes(ports: SessionPorts, starts: StartQueue): UtilityBoxes {
@@ -62,7 +64,7 @@ export function utilityBoxes(ports: SessionPorts, starts: StartQueue): UtilityBo
   function enter(project: Project, workspaceId: string, open: (entry: Entry) => Promise<LiveBox>): Entry {
     const key = keyOf(project.id, workspaceId);
     const known = boxes.get(key);
-    if (known) return known;
+    if (known && !known.isStopped) return known;
     const opening = Promise.withResolvers<LiveBox>();
     const entry: Entry = { projectId: project.id, box: opening.promise };
     opening.resolve(open(entry));
@@ -72,6 +74,8 @@ export function utilityBoxes(ports: SessionPorts, starts: StartQueue): UtilityBo
       (box) =>
         box.over.then(async () => {
           forget();
+          await box.remove().catch(() => {});
+          await removePlace(ports.runFolder, box.place.name).catch(() => {});
           if (entry.isKept) await ports.log.write(() => ports.utilityTables.drop(project.id)).catch(() => {});
         }),
       forget,
@@ -85,7 +89,8 @@ export function utilityBoxes(ports: SessionPorts, starts: StartQueue): UtilityBo
   async function start(project: Project): Promise<LiveBox> {
     const entry = started(project);
     const box = await entry.box;
-    await ports.log.write(() =>
+    const isKept = await ports.log.write(() => {
+      if (!isThere(entry)) return false;
       ports.utilityTables.keep({
         project_id: project.id,
         workspace_id: project.default_workspace_id,
@@ -93,14 +98,19 @@ export function utilityBoxes(ports: SessionPorts, starts: StartQueue): UtilityBo
         box_id: box.id,
         driver: box.driver.name,
         node: ports.node,
-      }),
-    );
+      });
+      return true;
+    });
+    if (!isKept) throw fail('sandbox.failed', { reason: 'it was stopped while it was started' });
     entry.isKept = true;
     return box;
   }
 
+  const isThere = (entry: Entry): boolean => !entry.isStopped && [...boxes.values()].includes(entry);
+
   async function remove(key: string): Promise<void> {
     const entry = boxes.get(key);
+    if (entry) entry.isStopped = true;
     const box = await entry?.box.catch(() => undefined);
     if (box) {
       await box.remove();
@@ -142,6 +152,7 @@ export function utilityBoxes(ports: SessionPorts, starts: StartQueue): UtilityBo
     start,
     status: (projectId) => ([...boxes.values()].some((entry) => entry.projectId === projectId) ? 'running' : 'stopped'),
     async stop(projectId) {
+      for (const entry of boxes.values()) if (entry.projectId === projectId) entry.isStopped = true;
       await ports.log.write(() => ports.utilityTables.drop(projectId));
       for (const [key, entry] of boxes) if (entry.projectId === projectId) await remove(key);
     },
