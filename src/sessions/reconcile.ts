@@ -1,4 +1,5 @@
 import { stat } from 'node:fs/promises';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { isLive } from './admission.ts';
 import { isAbandoned, type Lifecycle } from './lifecycle.ts';
 import { isNodeAlive } from './node-identity.ts';
@@ -10,6 +11,8 @@ const youngMs = 60_000;
 const forgottenMs = 5_000;
 /** A session that just ended is the one most likely to go on. */
 const restMs = 60_000;
+/** Every session that is kept has a place: so many of them are looked up before others get their turn. */
+const placesAtOnce = 100;
 
 /** What should run, runs; what should not, goes. What fails now is found again the next time. */
 export async function reconcile(
@@ -99,7 +102,8 @@ async function keeperOf(ports: SessionPorts, place: string): Promise<string | un
 }
 
 async function removeStrayPlaces(ports: SessionPorts, isInUse: (place: string) => boolean): Promise<void> {
-  for (const name of await listPlaces(ports.runFolder)) {
+  for (const [looked, name] of (await listPlaces(ports.runFolder)).entries()) {
+    if (looked % placesAtOnce === 0) await nextTurn();
     if (isInUse(name) || (await ports.tables.hasPlace(name))) continue;
     const folder = placeAt(ports.runFolder, name).mcp.slice(0, -2);
     const info = await stat(folder).catch(() => undefined);

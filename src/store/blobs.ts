@@ -34,6 +34,8 @@ export interface Blobs {
   /** Where the bytes lie, for whoever copies them. */
   pathOf(id: string): string;
   read(id: string): Readable;
+  /** Whoever reads it at the moment reads it to its end. */
+  remove(id: string): Promise<void>;
   /** Deletes what has expired, and files that a process which was killed left behind. */
   sweep(now?: number): Promise<void>;
   close(): void;
@@ -109,6 +111,11 @@ export async function openBlobs(db: Database, folder: string): Promise<Blobs> {
       );
     },
     read: (id) => createReadStream(pathOf(id)),
+    // The row goes first: a file without one is found again as a stray.
+    async remove(id) {
+      if ((await db.write(() => db.run('DELETE FROM blobs WHERE id = ?', id))) > 0)
+        await unlink(pathOf(id)).catch(() => {});
+    },
     async sweep(now = Date.now()) {
       const due = db.all<{ id: string }>('SELECT id FROM blobs WHERE expires_at <= ?', now);
       // The row goes first: a file without one is found again as a stray.

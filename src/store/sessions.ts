@@ -131,8 +131,12 @@ export interface SessionTables {
   keepAnswer(principal: string, key: string, sessionId: string, answer: string): void;
 }
 
+/** Those at work are asked for all the time, and are few among the many that are kept. */
+const liveSteps = [`CREATE INDEX sessions_live ON sessions (id) WHERE ${live}`];
+
 export async function openSessions(db: Database): Promise<SessionTables> {
   await db.migrate('sessions', steps);
+  await db.migrate('sessions_live', liveSteps);
   const parsed = (raw: Record<string, unknown> | undefined): SessionRow | undefined => {
     if (!raw) return undefined;
     const row = { ...raw };

@@ -136,4 +136,21 @@ describe('files of a workspace over REST', () => {
       404,
     );
   });
+
+  test('blobs are deleted by their owner, and their bytes with them', async () => {
+    const ask = (method: string, path: string, token: string): Promise<Response> =>
+      fetch(`${server.url}${path}`, {
+        method,
+        headers: { authorization: `Bearer ${token}` },
+        ...(method === 'POST' && { body: 'bytes' }),
+      });
+    const { blob_id } = (await (await ask('POST', '/blobs', writer)).json()) as { blob_id: string };
+    assert.ok((await readdir(join(server.home, 'blobs'))).includes(blob_id));
+    assert.equal((await ask('DELETE', `/blobs/${blob_id}`, outsider)).status, 404);
+    assert.equal((await ask('DELETE', `/blobs/${blob_id}`, reader)).status, 403);
+    assert.equal((await ask('DELETE', `/blobs/${blob_id}`, writer)).status, 204);
+    assert.equal((await ask('GET', `/blobs/${blob_id}`, writer)).status, 404);
+    assert.equal((await ask('DELETE', `/blobs/${blob_id}`, writer)).status, 404);
+    assert.ok(!(await readdir(join(server.home, 'blobs'))).includes(blob_id));
+  });
 });
