@@ -6,7 +6,7 @@ import { Conversation } from './conversation.ts';
 import { endElsewhere, isElsewhere } from './elsewhere.ts';
 import { agentCommand, agentSpec, clearPlace, reattachBox, spoolEnd, startBox, type LiveBox } from './launch.ts';
 import { isNodeAlive } from './node-identity.ts';
-import { binding, makePlace, placeAt } from './place.ts';
+import { binding, isPlace, makePlace, placeAt } from './place.ts';
 import type { Slot } from './pool.ts';
 import type { SessionPorts } from './ports.ts';
 import { Runner, type RunnerHooks } from './runner.ts';
@@ -134,13 +134,13 @@ export function lifecycle(ports: SessionPorts, starts: StartQueue): Lifecycle {
     row: SessionRow,
     project: Parameters<typeof startBox>[1]['project'],
   ): Promise<LiveBox> {
-    const place = row.place ? placeAt(ports.runFolder, row.place) : await makePlace(ports.runFolder);
+    const old = row.place === null ? undefined : placeAt(ports.runFolder, row.place);
+    if (old) await clearPlace(ports, old);
+    const isOld = old !== undefined && (await isPlace(old));
+    const place = isOld ? old : await makePlace(ports.runFolder);
     entry.place = place.name;
     // What an earlier agent left unread must not be taken for the words of the new one.
-    if (row.place) {
-      await clearPlace(ports, place);
-      row.spool_offset = await spoolEnd(place, row.spool_offset);
-    }
+    row.spool_offset = isOld ? await spoolEnd(place, row.spool_offset) : 0;
     await ports.log.write(() => ports.tables.update(row.id, { place: place.name, spool_offset: row.spool_offset }));
     return startBox(ports, {
       project,
@@ -247,6 +247,8 @@ export function lifecycle(ports: SessionPorts, starts: StartQueue): Lifecycle {
     }
     const { box, place } = { box: row.box, place: placeAt(ports.runFolder, row.place) };
     const isRunning = found?.status === 'running';
+    const reason = 'the sandbox was lost while the server was away';
+    if (!isRunning && !(await isPlace(place))) return revive(row.id, reason);
     const entry = begin(row, async (mine) => {
       const project = await ports.projects.load(row.project_id);
       if (!project) throw fail('project.not_found', { ref: row.project_id });
@@ -262,7 +264,6 @@ export function lifecycle(ports: SessionPorts, starts: StartQueue): Lifecycle {
         labels: {},
         from: row.spool_offset,
       });
-      const reason = 'the sandbox was lost while the server was away';
       run(mine, row, new Conversation(mine.box, agent.driver, state, row.spool_offset), {
         onOver: (ending) => {
           // A sandbox that dies before its supervisor is heard of was lost while we were away.

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { mkdir, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { removeTree } from '../store/index.ts';
+import { isFolder, removeTree } from '../store/index.ts';
 import type { BoxDoor, DoorIdentity } from './ports.ts';
 
 /** The folder of one sandbox: sockets in `m`, spool and agent's home in `s`. Short names: sockets lie below. */
@@ -20,6 +20,11 @@ export async function makePlace(runFolder: string): Promise<Place> {
   await mkdir(place.mcp, { recursive: true, mode: 0o711 });
   await mkdir(place.spool, { recursive: true, mode: 0o700 });
   return place;
+}
+
+/** False for one that did not come along, as when a home is restored. */
+export async function isPlace({ mcp, spool }: Place): Promise<boolean> {
+  return (await isFolder(mcp)) && isFolder(spool);
 }
 
 export async function removePlace(runFolder: string, name: string): Promise<void> {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readdir } from 'node:fs/promises';
+import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, test } from 'node:test';
 import type { SessionEvent } from '../../src/schema/index.ts';
@@ -152,6 +152,24 @@ describe('after a restart of the server', () => {
     assert.deepEqual(statuses, ['starting', 'running', 'idle', 'starting', 'idle']);
     await room.sessions.message(owner, { session_id: id, message: 'say second' });
     assert.equal((await room.until(id, completion(2))).type, 'completion');
+  });
+
+  test('sessions go on in a new place where the old one is gone, as after a restore', async () => {
+    const [ended, idle] = [await spawn('say one'), await spawn('say one', { create_workspace: true })];
+    for (const id of [ended, idle]) await room.until(id, status('idle'));
+    await room.sessions.end(owner, ended);
+    for (const id of [ended, idle]) {
+      const { place, box } = (await room.ports.tables.get(id))!;
+      if (box) await room.driver.kill(box.id);
+      await rm(join(room.home, 'run', place!), { recursive: true });
+    }
+    room = await room.again('crash');
+    for (const id of [ended, idle]) {
+      const { turn } = await room.sessions.message(owner, { session_id: id, message: 'say two' });
+      const done = await room.until(id, completion(turn));
+      assert.match(done.type === 'completion' ? done.text : '', /two/);
+      await room.sessions.end(owner, id);
+    }
   });
 
   test('an open permission request can still be answered, and reaches the agent', async () => {
