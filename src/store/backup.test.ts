@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { after, test } from 'node:test';
-import { createGzip } from 'node:zlib';
+import { createGzip, gzipSync } from 'node:zlib';
 import { pack } from 'tar-stream';
 import { backupHome, restoreHome } from './backup.ts';
 import { Database } from './sqlite.ts';
@@ -119,6 +119,19 @@ test('what an interrupted backup left behind is no part of the next one', async 
   const target = join(scratch, 'uninterrupted');
   await restoreHome(file, target);
   assert.deepEqual((await readdir(target)).sort(), ['admin.token', 'catalog', 'link']);
+});
+
+test('a backup that lies in the home is no part of the next one, anything else that is packed is', async () => {
+  const root = await home('own');
+  await writeFile(join(root, 'mine.tar.gz'), gzipSync('something else'));
+  await writeFile(join(root, 'odd.tgz'), 'not packed at all');
+  const first = await backupHome(root, join(root, 'monday.tar.gz'));
+  const second = await backupHome(root, join(root, 'tuesday.tar.gz'));
+  assert.equal(second.files, first.files);
+  const target = join(scratch, 'own-restored');
+  await restoreHome(join(root, 'tuesday.tar.gz'), target);
+  const packed = (await readdir(target)).filter((name) => name.endsWith('gz'));
+  assert.deepEqual(packed.sort(), ['mine.tar.gz', 'odd.tgz']);
 });
 
 test('a restore keeps what was there before', async () => {

@@ -17,7 +17,7 @@ import {
 import { dirname, join, posix } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { pipeline } from 'node:stream/promises';
-import { createGunzip, createGzip } from 'node:zlib';
+import { constants as zlib, createGunzip, createGzip, gunzipSync } from 'node:zlib';
 import { extract, pack, type Header, type Pack } from 'tar-stream';
 import { fail } from '../schema/index.ts';
 import { isFolder } from './files.ts';
@@ -110,12 +110,24 @@ async function addFile(
   if (!handle) return false;
   try {
     const info = await handle.stat();
-    if (!info.isFile()) return false;
+    if (!info.isFile() || (await isBackup(handle, header.name))) return false;
     if (info.size === 0) archive.entry(header, '');
     else await pipeline(exactly(handle, info.size), archive.entry({ ...header, size: info.size }));
     return true;
   } finally {
     await handle.close();
+  }
+}
+
+/** A backup that lies in the home is no part of the next one: each would hold all before it. */
+async function isBackup(handle: FileHandle, path: string): Promise<boolean> {
+  if (!/\.t?gz$/.test(path) || path.startsWith('projects/')) return false;
+  const { buffer, bytesRead } = await handle.read(Buffer.alloc(4096), 0, 4096, 0);
+  try {
+    const start = gunzipSync(buffer.subarray(0, bytesRead), { finishFlush: zlib.Z_SYNC_FLUSH });
+    return start.toString('latin1', 0, manifestName.length + 1) === `${manifestName}\0`;
+  } catch {
+    return false;
   }
 }
 
