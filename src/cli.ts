@@ -16,9 +16,12 @@ const programs: Programs = {
     return startServer(options);
   },
   async mcp(options) {
+    const leaving = new AbortController();
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => leaving.abort());
     const { serveStdio } = await import('./doors/mcp/index.ts');
     await serveStdio({
       ...options,
+      signal: leaving.signal,
       serveAlone: async () => {
         const { startServer } = await import('./main.ts');
         return startServer({ home: options.home, port: 0, host: '127.0.0.1', logLevel: 'error' });

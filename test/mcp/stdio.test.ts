@@ -85,6 +85,26 @@ test('what was asked is answered although nothing more can be asked', async () =
   await server.stop();
 });
 
+test('one that is told to leave takes its key with it', async () => {
+  const server = await startTestServer();
+  const keys = async (): Promise<boolean[]> => {
+    const answer = await server.fetch('/call/token_list', { method: 'POST', json: { args: {} } });
+    const { tokens } = ((await answer.json()) as any).value;
+    return tokens.filter(({ name }: any) => name === 'oubliette mcp').map(({ revoked }: any) => revoked);
+  };
+  const child = spawn(process.execPath, [join(root, 'src', 'cli.ts'), 'mcp', '--home', server.home], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  const exited = once(child, 'exit');
+  child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'ping' })}\n`);
+  await once(child.stdout, 'data');
+  assert.deepEqual(await keys(), [false]);
+  child.kill('SIGTERM');
+  assert.deepEqual(await exited, [0, null]);
+  assert.deepEqual(await keys(), [true]);
+  await server.stop();
+});
+
 test('without a running server it serves alone and leaves nothing behind', async () => {
   const home = await mkdtemp(join(tmpdir(), 'oub-'));
   const client = await connect(home, 'legacy', ['--menu', 'b/demo']);

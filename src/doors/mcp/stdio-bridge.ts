@@ -11,6 +11,8 @@ export interface BridgeOptions {
   find(): Promise<{ url: string; token: string }>;
   input?: Readable;
   output?: Writable;
+  /** Aborted when we are to leave although the client is still there. */
+  signal?: AbortSignal;
   onProblem?(message: string): void;
 }
 
@@ -33,12 +35,15 @@ export async function bridgeStdio(options: BridgeOptions): Promise<void> {
     const finish = (): void => void setImmediate(() => void bridge.answered(finishMs).then(resolve));
     // A file is at its end and stays open; a broken pipe closes without an end.
     input.once('end', finish).once('close', finish);
+    if (options.signal?.aborted) resolve();
+    options.signal?.addEventListener('abort', () => resolve(), { once: true });
   });
   stdio.onmessage = (message) => bridge.forward(message as Incoming);
   stdio.onerror = (error) => options.onProblem?.(error.message);
   await stdio.start();
   input.pipe(endless, { end: false });
   await gone;
+  input.destroy();
   await bridge.close();
   await stdio.close();
 }

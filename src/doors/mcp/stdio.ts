@@ -14,6 +14,7 @@ export interface StdioOptions {
   serveAlone(): Promise<{ url: string; close(): Promise<void> }>;
   input?: Readable;
   output?: Writable;
+  signal?: AbortSignal;
   onProblem?(message: string): void;
 }
 
@@ -45,6 +46,7 @@ export async function serveStdio(options: StdioOptions): Promise<void> {
       },
       input: options.input,
       output: options.output,
+      signal: options.signal,
       onProblem: options.onProblem,
     });
   } finally {
