@@ -30,8 +30,9 @@ export function itemReader(kind: 'events' | 'lines', onItem: (text: string) => v
   const feed = (text: string): void => {
     rest += text;
     let from = 0;
+    const next = lineEnds(rest);
     for (;;) {
-      const at = lineEnd(rest, from);
+      const at = next(from);
       if (at === -1) break;
       // A CR at the very end may be half of a CRLF.
       if (rest[at] === '\r' && at === rest.length - 1) break;
@@ -71,9 +72,12 @@ function eventLines(onItem: (text: string) => void): TakeLine {
   };
 }
 
-function lineEnd(text: string, from: number): number {
-  const newline = text.indexOf('\n', from);
-  const before = text.indexOf('\r', from);
-  if (before === -1) return newline;
-  return newline === -1 || before < newline ? before : newline;
+/** Where the line that starts at a place ends, asked from front to back: of the two marks, one may never come. */
+function lineEnds(text: string): (from: number) => number {
+  let [newline, before] = [text.indexOf('\n'), text.indexOf('\r')];
+  return (from) => {
+    if (newline !== -1 && newline < from) newline = text.indexOf('\n', from);
+    if (before !== -1 && before < from) before = text.indexOf('\r', from);
+    return before === -1 || (newline !== -1 && newline < before) ? newline : before;
+  };
 }
