@@ -96,12 +96,14 @@ function plain(value: unknown): unknown {
 function settle(text: string): string {
   let result = '';
   let quote: string | undefined;
-  let isRaw = false;
+  let prefix = '';
+  /** Open braces of an f-string: what stands inside them is code again. */
+  let braces = 0;
   for (let at = 0; at < text.length;) {
     if (text.startsWith(open, at)) {
       const end = text.indexOf(close, at);
       const value = text.slice(at + open.length, end);
-      result += quote === undefined ? value : inString(value, quote, isRaw);
+      result += quote === undefined ? value : inString(value, quote, prefix, braces > 0);
       at = end + close.length;
       continue;
     }
@@ -116,7 +118,8 @@ function settle(text: string): string {
       }
       if (char === '"' || char === "'") {
         quote = text.startsWith(char.repeat(3), at) ? char.repeat(3) : char;
-        isRaw = /(?:^|[^\w])(?:[bBfF]?[rR][bBfF]?)$/.test(result.slice(-4));
+        prefix = stringPrefix.exec(result.slice(-3))?.[1]?.toLowerCase() ?? '';
+        braces = 0;
         result += quote;
         at += quote.length;
         continue;
@@ -131,15 +134,28 @@ function settle(text: string): string {
       at += 2;
       continue;
     } else if (char === '\n' && quote.length === 1) quote = undefined;
+    else if (isFormatted(prefix)) {
+      if (char === '{') braces++;
+      else if (char === '}') braces = Math.max(0, braces - 1);
+    }
     result += char;
     at++;
   }
   return result;
 }
 
-function inString(value: string, quote: string, isRaw: boolean): string {
-  if (!isRaw) return escapeInString(value, quote);
-  if (/[\n\r\\]/.test(value) || value.includes(quote[0]!))
+/** What may stand before the quotes of a string. */
+const stringPrefix = /(?:^|\W)([bft]?r|r[bft]|[bftu])$/i;
+const isFormatted = (prefix: string): boolean => /[ft]/.test(prefix);
+
+function inString(value: string, quote: string, prefix: string, isInBraces: boolean): string {
+  if (isInBraces && /[\n\r\\'"{}]/.test(value))
+    throw new Error(
+      'a value with quotes, backslashes, braces or line breaks cannot stand in the braces of an f-string',
+    );
+  const text = isFormatted(prefix) ? value.replace(/[{}]/g, '$&$&') : value;
+  if (!prefix.includes('r')) return escapeInString(text, quote);
+  if (/[\n\r\\]/.test(text) || text.includes(quote[0]!))
     throw new Error('a value with quotes, backslashes or line breaks cannot stand in a raw string');
-  return value;
+  return text;
 }

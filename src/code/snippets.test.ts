@@ -9,6 +9,9 @@ const snippets: Snippets = {
   triple: { params: { text: {} }, body: '"""{{ text }}"""' },
   single: { params: { text: {} }, body: "'{{ text }}' + f'{1}{{ text }}'" },
   raw: { params: { text: {} }, body: 'r"{{ text }}"' },
+  formatted: { params: { text: {} }, body: 'f"{1}{{ text }}"' },
+  inside: { params: { text: {} }, body: `f"{len('{{ text }}')}"` },
+  after: { params: { text: {} }, body: '1 if"{{ text }}"else 2' },
   loop: { params: { n: { type: 'int' } }, body: '{% for i in range(n) %}\nprint({{ i }})\n{% endfor %}' },
   spin: {
     params: {},
@@ -80,6 +83,7 @@ test('mistakes are named with their line', () => {
     ['$spin', /more than 20000 steps/],
     ['$grow', /longer than|more than|Invalid string length/],
     ['$raw text="a\\nb"', /cannot stand in a raw string/],
+    ['$inside text="a\'b"', /cannot stand in the braces of an f-string/],
   ] as const)
     assert.throws(() => expandSnippets(code, snippets), message, code);
 });
@@ -118,9 +122,14 @@ test('a value can only ever be text inside the string it was placed in', async (
       fc.pre(text.trim() !== '');
       assert.deepEqual(await value(`$say text=${JSON.stringify(text)}`), [text, 2]);
       assert.equal(await value(`$triple text=${JSON.stringify(text)}`), text);
+      assert.equal(await value(`$formatted text=${JSON.stringify(text)}`), `1${text}`);
     }),
     { numRuns: 150 },
   );
+});
+
+test('a keyword before a string is no prefix of it', () => {
+  assert.equal(expandSnippets('$after text="{x}"', snippets).code.trim(), '1 if"{x}"else 2');
 });
 
 test('inline values survive their own notation', () => {
