@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { request as httpRequest } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -97,6 +97,40 @@ describe('signing in to the web app', () => {
     assert.equal((await post('/auth/signin', { code: 'unknown' })).status, 401);
   });
 
+  test('says who a browser or a token is, and that nobody may keep it', async () => {
+    const { cookie, csrf } = await signIn();
+    const as = (headers: Record<string, string>) => fetch(`${server.url}/auth/session`, { headers });
+    const browser = await as({ cookie, 'x-oubliette-csrf': csrf });
+    assert.equal(browser.headers.get('cache-control'), 'no-store');
+    const { expires_at, version, ...who } = (await browser.json()) as Record<string, string>;
+    assert.deepEqual(who, { level: 'admin', name: 'local admin' });
+    const days = (Date.parse(expires_at!) - Date.now()) / 86_400_000;
+    assert.ok(days > 13.9 && days <= 14, String(days));
+    assert.equal((await as({ cookie })).status, 401);
+    assert.equal((await as({})).status, 401);
+    const token = (await (await as({ authorization: `Bearer ${admin}` })).json()) as Record<string, string>;
+    assert.deepEqual(token, { level: 'admin', name: 'local admin', version, expires_at: '' });
+  });
+
+  test('sends the cookie over https alone where that is how the page is reached', async () => {
+    assert.doesNotMatch((await post('/auth/signin', { token: admin })).headers.get('set-cookie')!, /Secure/);
+    const other = await mkdtemp(join(tmpdir(), 'oub-web-'));
+    await writeFile(join(other, 'config.yaml'), 'http: { publicUrl: "https://tools.example.com" }\n');
+    const safe = await startServer({ home: other, port: 0, host: '127.0.0.1' });
+    try {
+      const token = (await readFile(join(other, 'admin.token'), 'utf8')).trim();
+      const body = JSON.stringify({ token });
+      const headers = { 'content-type': 'application/json' };
+      const { port } = JSON.parse(await readFile(join(other, 'server.json'), 'utf8')) as { port: number };
+      const answer = await fetch(`http://127.0.0.1:${port}/auth/signin`, { method: 'POST', body, headers });
+      assert.match(answer.headers.get('set-cookie')!, /; Secure/);
+      assert.match(safe.signInUrl, /^https:\/\/tools\.example\.com\/app\/signin#code=/);
+    } finally {
+      await safe.close();
+      await rm(other, { recursive: true, force: true });
+    }
+  });
+
   test('makes links only for admins', async () => {
     assert.equal((await post('/auth/link', {})).status, 401);
     const auth = { authorization: `Bearer ${admin}` };
@@ -122,6 +156,13 @@ describe('the page', () => {
     const response = await fetch(`${server.url}/app/assets/gone-12345678.js`);
     assert.equal(response.status, 404);
     assert.doesNotMatch(response.headers.get('cache-control') ?? '', /immutable/);
+  });
+
+  test('is where a browser that asks for nothing is led to', async () => {
+    const asked = (accept: string) => fetch(`${server.url}/`, { redirect: 'manual', headers: { accept } });
+    const led = await asked('text/html,*/*');
+    assert.deepEqual([led.status, led.headers.get('location')], [302, '/app/']);
+    assert.equal((await asked('application/json')).status, 404);
   });
 
   test('never leaves its folder', async () => {
