@@ -121,6 +121,7 @@ describe('oubliette-client', () => {
     const { socket } = await begin();
     const started = await start(socket, `oub_${'A'.repeat(43)}`);
     assert.deepEqual(await names(started), base);
+    await until(() => started.stderr().endsWith('\n'));
     assert.equal(started.stderr().trim().split('\n').length, 1);
     assert.match(started.stderr(), /invalid or expired API key/);
     assert.ok(!started.stderr().includes('oub_'));
@@ -220,6 +221,23 @@ describe('oubliette-client', () => {
         .isError,
       true,
     );
+  });
+
+  it('frees the caller when the agent gives a call up', async () => {
+    const { socket, sessionId } = await begin({ caller_id: 'ant', caller_tools: [{ name: 'ask' }] });
+    const { client } = await start(socket);
+    const stream = await eventStream(server, sessionId);
+    const stop = new AbortController();
+    const call = client.callTool({ name: 'ant_ask', arguments: {} }, { signal: stop.signal });
+    const given = assert.rejects(call, /give up/);
+    const { data } = await stream.next((frame) => frame.event === 'caller_tool_request');
+    stop.abort(new Error('give up'));
+    await given;
+    await stream.next((frame) => frame.event === 'caller_tool_answer' && frame.data.request_id === data.request_id);
+    const late = { session_id: sessionId, request_id: data.request_id, result: 'late' };
+    const { body } = await server.ask('POST', '/call/caller_tool_response', { args: late });
+    assert.equal(body.error.code, 'ask.closed');
+    stream.close();
   });
 
   it('keeps a call pending over a server restart and runs nothing twice', async () => {
