@@ -53,7 +53,9 @@ async function walkOnce(
   names: string[],
   options: { makeParents?: (path: string) => Promise<void> },
 ): Promise<Place | { redirect: string[] }> {
-  let parent = await open(root, folderFlags);
+  let parent = await open(root, folderFlags).catch((error: unknown) => {
+    throw named(error, names.join('/') || '/');
+  });
   try {
     for (const [index, name] of names.entries()) {
       const path = inFolder(parent, name);
