@@ -2,42 +2,13 @@ import type { Tool } from '../schema/index.ts';
 import { HashSlots, hashOfText } from './hash-slots.ts';
 import { readableName } from './stored-files.ts';
 import type { KnownStamp } from './stored-records.ts';
+import { columnNames, columnsOf, fileHashBytes, kinds } from './tool-columns.ts';
 import type { OrderKey, ToolSummary } from './tool-summary.ts';
 
 type Packed = [string, string, string, string, Tool['type'], 0 | 1, string, string | 0, ...string[]];
 
-const fileHashBytes = 16;
 const keptSummaries = 2048;
 const none = -1;
-
-/** What is kept of every tool, and in how many numbers each. */
-const kinds = {
-  starts: [Uint32Array, 1],
-  lengths: [Uint32Array, 1],
-  mtimes: [Float64Array, 1],
-  sizes: [Float64Array, 1],
-  revisions: [Float64Array, 1],
-  bundles: [Uint32Array, 1],
-  /** The next tool of the same bundle. */
-  nexts: [Int32Array, 1],
-  idHashes: [Uint32Array, 1],
-  nameHashes: [Uint32Array, 1],
-  slugHashes: [Uint32Array, 1],
-  pathHashes: [Uint32Array, 1],
-  fileHashes: [Uint8Array, fileHashBytes],
-} as const;
-type ColumnName = keyof typeof kinds;
-type Columns = { [Name in ColumnName]: InstanceType<(typeof kinds)[Name][0]> };
-interface Kind {
-  new (size: number): Columns[ColumnName];
-  new (buffer: ArrayBufferLike, at: number, size: number): Columns[ColumnName];
-}
-
-function columnsOf(make: (name: ColumnName, Kind: Kind, width: number) => Columns[ColumnName]): Columns {
-  return Object.fromEntries(
-    (Object.keys(kinds) as ColumnName[]).map((name) => [name, make(name, kinds[name][0] as Kind, kinds[name][1])]),
-  ) as unknown as Columns;
-}
 
 /** A table as it lies on disk. */
 export interface SavedTools {
@@ -84,7 +55,7 @@ export class ToolTable {
   /** Everything, as it lies in memory: good until the next change. */
   save(): SavedTools {
     const parts: Record<string, Uint8Array> = { texts: this.#texts.subarray(0, this.#textEnd) };
-    for (const name of Object.keys(kinds) as ColumnName[]) {
+    for (const name of columnNames) {
       const column = this.#columns[name].subarray(0, this.#given * kinds[name][1]);
       parts[name] = new Uint8Array(column.buffer, column.byteOffset, column.byteLength);
     }
