@@ -113,7 +113,8 @@ export class StoredCatalog {
   kept(summary: ToolSummary): Tool | undefined {
     if (!summary.file) return summary.whole;
     const kept = this.#whole.get(summary.id);
-    return kept?.isEnabled === summary.isEnabled ? kept : undefined;
+    // A bundle that somebody copied shares its tools' ids with the first.
+    return kept?.isEnabled === summary.isEnabled && kept.bundleID === summary.bundleID ? kept : undefined;
   }
 
   /** The whole of a stored tool; undefined when its file vanished or broke since. Whoever reads all of them keeps none. */

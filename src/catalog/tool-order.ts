@@ -25,8 +25,8 @@ export class ToolOrder {
   /** Takes all tools of the table at once. */
   settle(): void {
     const keys = Array.from(this.#table.numbers(), (number) => {
-      const { name, createdAt, id } = this.#table.key(number);
-      return { name, createdAt, id, number };
+      const { name, createdAt, id, bundleID } = this.#table.key(number);
+      return { name, createdAt, id, bundleID, number };
     });
     keys.sort(compareSummaries);
     this.#added = [];

@@ -22,10 +22,12 @@ export interface ToolSummary {
 export function compareSummaries(a: OrderKey, b: OrderKey): number {
   if (a.name !== b.name) return a.name < b.name ? -1 : 1;
   if (a.createdAt !== b.createdAt) return a.createdAt > b.createdAt ? -1 : 1;
-  return a.id < b.id ? -1 : a.id > b.id ? 1 : 0;
+  if (a.id !== b.id) return a.id < b.id ? -1 : 1;
+  // Only files that somebody copied share an id.
+  return a.bundleID < b.bundleID ? -1 : a.bundleID > b.bundleID ? 1 : 0;
 }
 
-export type OrderKey = Pick<ToolSummary, 'name' | 'createdAt' | 'id'>;
+export type OrderKey = Pick<ToolSummary, 'name' | 'createdAt' | 'id' | 'bundleID'>;
 
 /** Summaries kept in list order, so that a page of a large catalog costs no sort. */
 export class OrderedSummaries {

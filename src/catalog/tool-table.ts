@@ -177,7 +177,7 @@ export class ToolTable {
     const kept = this.#kept.get(number);
     if (kept) return kept;
     const [id, , , name, , , createdAt] = this.#packed(number);
-    return { id, name, createdAt };
+    return { id, name, createdAt, bundleID: this.#bundleIds[this.#columns.bundles[number] as number] as string };
   }
 
   #packed(number: number): Packed {

@@ -176,7 +176,7 @@ async function* summariesInTurns(catalog: Catalog, after?: OrderKey): AsyncGener
 
 type Place = NonNullable<SearchOptions['after']>;
 
-const keyOf = ({ name, createdAt, id }: ToolView): OrderKey => ({ name, createdAt, id });
+const keyOf = ({ name, createdAt, id, bundleID }: ToolView): OrderKey => ({ name, createdAt, id, bundleID });
 
 /** Newest change first, then id. */
 function compareBundles(a: readonly [string, string], b: readonly [string, string]): number {

@@ -262,6 +262,29 @@ describe('the catalog on disk', () => {
     await rm(join(drafts, '.young.tmp'));
   });
 
+  it('lists a bundle that was copied by hand to its end, each tool once', async () => {
+    const origin = await makeBundle(server, 'origin');
+    for (const slug of ['a', 'b', 'c']) await server.ask('PUT', origin.tool(slug), toolBody({ tags: ['copied'] }));
+    const id = v7();
+    const [from, to] = [join(server.home, 'catalog', origin.id), join(server.home, 'catalog', id)];
+    const texts = await Promise.all(
+      (await readdir(from)).map(async (name) => [name, await readFile(join(from, name), 'utf8')] as const),
+    );
+    await mkdir(to);
+    for (const [name, text] of texts)
+      await writeFile(join(to, name), text.replaceAll(origin.id, id).replace('"slug": "origin"', '"slug": "copy"'));
+    const page = async (token: string): Promise<any> =>
+      (await server.ask('GET', `/tools/tools?tags=copied&recommendedPageSize=1${token && `&pageToken=${token}`}`)).body;
+    await until(async () => (await server.ask('GET', '/tools/tools?tags=copied')).body.tools.length === 6);
+    const met: string[] = [];
+    for (let token = ''; met.length < 10;) {
+      const { tools, nextPageToken } = await page(token);
+      met.push(...tools.map((tool: any) => `${tool.bundleSlug}/${tool.slug}`));
+      if (!(token = nextPageToken ?? '')) break;
+    }
+    assert.deepEqual(met.toSorted(), ['copy/a', 'copy/b', 'copy/c', 'origin/a', 'origin/b', 'origin/c']);
+  });
+
   it('reaps a bundle two days after its deletion, if its folder is still empty', async () => {
     const old = await makeBundle(server, 'old');
     const fresh = await makeBundle(server, 'fresh');
