@@ -179,4 +179,10 @@ test('import clients finds what other clients have, keeps credentials as secrets
   assert.match(config, /\$\{FILES_API_KEY\}/);
   assert.match(config, /Bearer \$\{DOCS_AUTHORIZATION\}/);
   assert.doesNotMatch(config, /sk-1234567890|abcdefghijkl/);
+
+  const before = await readFile(join(server.home, 'config.yaml'), 'utf8');
+  const again = await run('import', 'clients');
+  assert.deepEqual(again.json.added, []);
+  assert.match(again.json.found.find((each: any) => each.name === 'files').problem, /there already/);
+  assert.equal(await readFile(join(server.home, 'config.yaml'), 'utf8'), before);
 });

@@ -89,7 +89,11 @@ async function undo(cli: Cli, client: KnownClient): Promise<void> {
 
 /** `oubliette import clients`: offers the MCP servers that other clients have. */
 export async function importClients(cli: Cli, options: { yes?: boolean; only?: string[] }): Promise<void> {
-  const all = await findServers(placeOf(cli.env), (text) => cli.note(harmless(text)));
+  const { servers } = await cli.call<{ servers: { name: string }[] }>('server_list');
+  const taken = new Set(servers.map((each) => each.name));
+  const all = (await findServers(placeOf(cli.env), (text) => cli.note(harmless(text)))).map((each) =>
+    taken.has(each.name) ? { ...each, problem: 'a server of this name is there already' } : each,
+  );
   const found = options.only ? all.filter((each) => options.only?.includes(each.name)) : all;
   if (found.length === 0)
     return cli.print(
