@@ -52,3 +52,20 @@ test('tools that nobody calls any more are forgotten, those that are called keep
   assert.ok(limit.size <= 1000, `${limit.size} tools`);
   assert.throws(() => limit.take('often', 'often', 3, 9_999_000), { code: 'rate.limited' });
 });
+
+test('the hundred thousandth call of a minute costs no more than the first', () => {
+  const limit = new RateLimit();
+  const began = performance.now();
+  for (let n = 0; n < 200_000; n++) limit.take('a', 'tool', 1_000_000, n * 0.5);
+  const tookMs = performance.now() - began;
+  // To look at all of them each time takes minutes.
+  assert.ok(tookMs < 10_000, `${tookMs} ms`);
+  assert.equal(
+    outcome(() => limit.take('a', 'tool', 120_000, 100_000)),
+    'taken',
+  );
+  assert.match(
+    outcome(() => limit.take('a', 'tool', 120_000, 100_000)),
+    /120000/,
+  );
+});

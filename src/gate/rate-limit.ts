@@ -3,9 +3,15 @@ import { fail } from '../schema/index.ts';
 const minuteMs = 60_000;
 const lookAt = 1000;
 
+/** When a tool was called lately, oldest first; those before `from` are over. */
+interface Recent {
+  times: number[];
+  from: number;
+}
+
 /** At most so many calls of one tool in any sixty seconds. */
 export class RateLimit {
-  readonly #calls = new Map<string, number[]>();
+  readonly #calls = new Map<string, Recent>();
   /** At so many tools those that nobody called lately are forgotten: most of them are gone. */
   #lookAt = lookAt;
 
@@ -15,18 +21,26 @@ export class RateLimit {
 
   /** Counts a call; throws rate.limited with the seconds to wait when there are too many. `now` by a clock that nobody sets. */
   take(toolId: string, toolName: string, maxPerMinute: number, now = performance.now()): void {
-    const recent = (this.#calls.get(toolId) ?? []).filter((at) => at > now - minuteMs);
-    this.#calls.set(toolId, recent);
-    if (recent.length >= maxPerMinute) {
-      const seconds = Math.max(1, Math.ceil((recent[0]! + minuteMs - now) / 1000));
+    let recent = this.#calls.get(toolId);
+    if (!recent) this.#calls.set(toolId, (recent = { times: [], from: 0 }));
+    const { times } = recent;
+    while (recent.from < times.length && times[recent.from]! <= now - minuteMs) recent.from++;
+    if (times.length - recent.from >= maxPerMinute) {
+      const seconds = Math.max(1, Math.ceil((times[recent.from]! + minuteMs - now) / 1000));
       throw fail('rate.limited', { tool: toolName, limit: maxPerMinute, seconds });
     }
-    recent.push(now);
+    // Seldom, and never while most of them still count: each call moves the others once at most.
+    if (recent.from * 2 > times.length) {
+      times.splice(0, recent.from);
+      recent.from = 0;
+    }
+    times.push(now);
     if (this.#calls.size >= this.#lookAt) this.#forgetQuiet(now);
   }
 
   #forgetQuiet(now: number): void {
-    for (const [toolId, calls] of this.#calls) if ((calls.at(-1) ?? 0) <= now - minuteMs) this.#calls.delete(toolId);
+    for (const [toolId, { times }] of this.#calls)
+      if ((times.at(-1) ?? 0) <= now - minuteMs) this.#calls.delete(toolId);
     this.#lookAt = Math.max(lookAt, this.#calls.size * 2);
   }
 }
