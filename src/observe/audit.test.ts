@@ -57,6 +57,23 @@ describe('audit', () => {
       assert.equal(found, brokenAt);
     });
 
+  test('no column of a row can be changed unseen, its seal included', async () => {
+    const observer = await start();
+    for (let i = 0; i < 4; i++) await observer.record(record({ level: 'write' }));
+    const other = new DatabaseSync(observers.home.stateDb);
+    const columns = other.prepare("SELECT name, type FROM pragma_table_info('audit') WHERE name <> 'seq'").all();
+    assert.ok(columns.length > 15);
+    for (const { name, type } of columns) {
+      const before = other.prepare(`SELECT ${name} AS it FROM audit WHERE seq = 3`).get()!['it']!;
+      const change = type === 'TEXT' ? `coalesce(${name}, '') || 'x'` : `${name} + 1`;
+      other.exec(`UPDATE audit SET ${name} = ${change} WHERE seq = 3`);
+      assert.deepEqual(await observer.verifyAudit(), { ok: false, rows: 4, brokenAt: 3 }, String(name));
+      other.prepare(`UPDATE audit SET ${name} = ? WHERE seq = 3`).run(before);
+    }
+    other.close();
+    assert.deepEqual(await observer.verifyAudit(), { ok: true, rows: 4 });
+  });
+
   test('old rows can be removed, and what is left is still a whole chain that goes on', async () => {
     const observer = await start();
     const longAgo = new Date(Date.now() - 100 * 24 * 3600_000).toISOString();
