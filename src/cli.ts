@@ -45,7 +45,8 @@ const programs: Programs = {
     return (await import('./store/index.ts')).backupHome(home, file);
   },
   async restore(file, home) {
-    return (await import('./store/index.ts')).restoreHome(file, home);
+    const [{ restoreHome }, { sandboxUser }] = await Promise.all([import('./store/index.ts'), import('./main.ts')]);
+    return restoreHome(file, home, sandboxUser());
   },
 };
 

@@ -9,6 +9,9 @@ import { openDoors } from './main/doors.ts';
 import { openGround, version, type ServerOptions } from './main/ground.ts';
 import { openTools, type Tools } from './main/tools.ts';
 
+/** To whom the files of agents belong. */
+export { sandboxUser } from './sandbox/index.ts';
+
 export type { ServerOptions } from './main/ground.ts';
 
 export interface RunningServer {

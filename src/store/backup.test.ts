@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { createWriteStream } from 'node:fs';
 import { chmod, mkdir, mkdtemp, readFile, readdir, rm, stat, symlink, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -8,6 +9,7 @@ import { after, test } from 'node:test';
 import { createGzip, gzipSync } from 'node:zlib';
 import { pack } from 'tar-stream';
 import { backupHome, restoreHome } from './backup.ts';
+import { removeTree } from './remove-tree.ts';
 import { Database } from './sqlite.ts';
 
 const scratch = await mkdtemp(join(tmpdir(), 'oub-backup-'));
@@ -52,6 +54,30 @@ test('a backup of a home in use holds every acknowledged row and file, and comes
   for (const transient of ['server.json', 'run', 'state.db-wal']) assert.ok(!names.includes(transient), transient);
   assert.deepEqual((await readdir(join(target, 'catalog'))).sort(), ['first']);
   assert.ok(!(await readdir(root)).some((name) => name.startsWith('run-backup-')), 'nothing is left behind');
+});
+
+test('a backup holds what agents call .tmp, passes over what no path can name, and gives them their files back', async () => {
+  const root = await home('theirs');
+  const workspace = join(root, 'projects', 'p', 'workspaces', 'w');
+  await mkdir(workspace, { recursive: true });
+  const kept = ['.0123456789abcdef.tmp', 'app.db-wal', 'notes.tmp'];
+  for (const name of [...kept, '.0123456789abcdef01.tmp']) await writeFile(join(workspace, name), name);
+  const name = 'n'.repeat(100);
+  const dig = `for (let i = 0; i < 60; i++) { require('fs').mkdirSync('${name}'); process.chdir('${name}'); }`;
+  execFileSync(process.execPath, ['-e', dig], { cwd: workspace });
+  const file = join(scratch, 'theirs.tar.gz');
+  await backupHome(root, file);
+  const target = join(scratch, 'given-back');
+  const isRoot = process.getuid?.() === 0;
+  await restoreHome(file, target, { uid: 4242, gid: 4243 });
+  const back = join(target, 'projects', 'p', 'workspaces', 'w');
+  assert.deepEqual((await readdir(back)).sort(), [...kept, name].sort());
+  for (const path of [back, join(back, 'notes.tmp'), join(back, name)]) {
+    const { uid, gid } = await stat(path);
+    if (isRoot) assert.deepEqual([uid, gid], [4242, 4243], path);
+  }
+  if (isRoot) assert.equal((await stat(join(target, 'admin.token'))).uid, 0);
+  await removeTree(root);
 });
 
 test('a backup is made while an agent makes, cuts short and removes files', async () => {

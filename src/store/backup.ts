@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { constants, createReadStream, createWriteStream } from 'node:fs';
 import {
   chmod,
+  lchown,
   lstat,
   mkdir,
   mkdtemp,
@@ -26,8 +27,17 @@ const manifestName = 'oubliette-backup.json';
 const format = 1;
 const scratchPrefix = 'run-backup-';
 
+/** Files of agents, or the folder of all of them. */
+const isTheirs = (path: string): boolean => /^projects\/[^/]+\/workspaces\/[^/]+(\/|$)/.test(path);
+/** So that it has its place also in a home of a longer name. */
+const longestPath = 3000;
+/** An upload that is under way. */
+const isHalf = (path: string): boolean => /\/\.[0-9a-f]{18}\.tmp$/.test(path);
+
 /** What belongs to a running process, or rebuilds itself. */
 const isLeftOut = (path: string): boolean =>
+  isTheirs(path) ? isHalf(path) || Buffer.byteLength(path) > longestPath : isOurOwn(path);
+const isOurOwn = (path: string): boolean =>
   /^(server\.json|run(\/|$)|index\.db|catalog\/\.journal(\/|$))/.test(path) ||
   path.startsWith(scratchPrefix) ||
   path.endsWith('.tmp') ||
@@ -74,7 +84,7 @@ async function fillArchive(archive: Pack, root: string, scratch: string): Promis
  */
 async function* walk(root: string, below: string): AsyncGenerator<string> {
   const place = (name: string): string => `${name.endsWith('.db') ? 0 : 1}${name}`;
-  const entries = (await ifThere(readdir(join(root, below), { withFileTypes: true }))) ?? [];
+  const entries = (await ifThere(readdir(join(root, below), { withFileTypes: true }), isTheirs(below))) ?? [];
   for (const entry of entries.sort((a, b) => (place(a.name) < place(b.name) ? -1 : 1))) {
     const path = posix.join(below, entry.name);
     if (isLeftOut(path)) continue;
@@ -91,7 +101,7 @@ async function addEntry(archive: Pack, root: string, path: string, scratch: stri
   const header = { name: path, mode: found.mode & 0o777, mtime: found.mtime };
   if (found.isDirectory()) archive.entry({ ...header, type: 'directory' });
   else if (found.isSymbolicLink()) {
-    const linkname = await ifThere(readlink(source));
+    const linkname = await ifThere(readlink(source), isTheirs(path));
     if (linkname !== undefined) archive.entry({ ...header, type: 'symlink', linkname });
   } else if (found.isFile()) {
     const isDatabase = path.endsWith('.db') && !path.includes('/');
@@ -106,7 +116,8 @@ async function addFile(
   source: string,
   header: Pick<Header, 'name' | 'mode' | 'mtime'>,
 ): Promise<boolean> {
-  const handle = await ifThere(open(source, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK));
+  const opening = open(source, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  const handle = await ifThere(opening, isTheirs(header.name));
   if (!handle) return false;
   try {
     const info = await handle.stat();
@@ -143,10 +154,14 @@ async function* exactly(handle: FileHandle, size: number): AsyncGenerator<Buffer
 
 const padding = Buffer.alloc(64 * 1024);
 
-/** Undefined for what somebody removed, or put something else in the place of, since it was listed. */
-async function ifThere<T>(looking: Promise<T>): Promise<T | undefined> {
+/**
+ * Undefined for what somebody removed, or put something else in the place of, since it was listed; and for what an
+ * agent has made so that nobody can reach it.
+ */
+async function ifThere<T>(looking: Promise<T>, isAnAgents: boolean): Promise<T | undefined> {
   return looking.catch((error: NodeJS.ErrnoException) => {
     if (['ENOENT', 'ENOTDIR', 'ELOOP', 'EINVAL'].includes(error.code ?? '')) return undefined;
+    if (isAnAgents && ['ENAMETOOLONG', 'EACCES'].includes(error.code ?? '')) return undefined;
     throw error;
   });
 }
@@ -163,13 +178,18 @@ function snapshotOf(database: string, copy: string): string {
 
 /**
  * Puts a backup in the place of a home. All is unpacked beside it first, so a broken or hostile file changes nothing;
- * what was there before is kept and named. The caller makes sure that no server runs.
+ * what was there before is kept and named. The caller makes sure that no server runs. Restored by root, the files of
+ * agents belong to `agent`, who has to work on them.
  */
-export async function restoreHome(file: string, root: string): Promise<{ files: number; previous?: string }> {
+export async function restoreHome(
+  file: string,
+  root: string,
+  agent?: { uid: number; gid: number },
+): Promise<{ files: number; previous?: string }> {
   await mkdir(dirname(root), { recursive: true });
   const fresh = await mkdtemp(`${root}.restore-`);
   try {
-    const files = await unpack(file, fresh);
+    const files = await unpack(file, fresh, process.getuid?.() === 0 ? agent : undefined);
     await chmod(fresh, 0o700);
     const previous = `${root}.before-${new Date().toISOString().replaceAll(/[:.]/g, '-')}`;
     const had = await isFolder(root);
@@ -182,7 +202,7 @@ export async function restoreHome(file: string, root: string): Promise<{ files: 
   }
 }
 
-async function unpack(file: string, target: string): Promise<number> {
+async function unpack(file: string, target: string, agent?: { uid: number; gid: number }): Promise<number> {
   const entries = extract();
   const unzip = createGunzip();
   const source = createReadStream(file);
@@ -195,7 +215,10 @@ async function unpack(file: string, target: string): Promise<number> {
       const { name, type } = entry.header;
       const bytes = entry as AsyncIterable<Uint8Array>;
       if (isFirst) await checkManifest(name, bytes);
-      else await placeEntry(target, entry.header, bytes);
+      else {
+        await placeEntry(target, entry.header, bytes);
+        if (agent && isTheirs(name)) await lchown(join(target, name), agent.uid, agent.gid);
+      }
       if (!isFirst && type === 'file') files++;
       if (type === 'directory') folders.push(entry.header);
       isFirst = false;
