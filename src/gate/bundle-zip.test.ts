@@ -96,3 +96,22 @@ test('what is sent to a server is made smaller only where it is large', async ()
   assert.ok(zip.length < 2 ** 20, `${zip.length} bytes`);
   assert.deepEqual(await unzipAll(zip), [large]);
 });
+
+test('a file with nothing but folders, however many, leaves turns to others', async () => {
+  const folder = Buffer.alloc(46 + 2);
+  folder.writeUInt32LE(0x02014b50, 0);
+  folder.writeUInt16LE(2, 28);
+  folder.write('a/', 46);
+  const end = Buffer.alloc(22);
+  end.writeUInt32LE(0x06054b50, 0);
+  const zip = Buffer.concat([...Array.from({ length: 10_000 }, () => folder), end]);
+  let [turns, isOver] = [0, false];
+  const others = async (): Promise<void> => {
+    for (; !isOver; turns++) await new Promise(setImmediate);
+  };
+  const counting = others();
+  await assert.rejects(unzipBundles(zip), { code: 'import.invalid' });
+  isOver = true;
+  await counting;
+  assert.ok(turns >= 10, `${turns} turns`);
+});

@@ -96,7 +96,9 @@ async function listed(bytes: Uint8Array): Promise<Listed> {
   const found: Listed = { manifest: undefined, bundles: new Map(), tools: new Map() };
   const names = new Set<string>();
   let total = 0;
+  let looked = 0;
   for (const entry of entriesOf(bytes)) {
+    if (++looked % listAtOnce === 0) await nextTurn();
     if (entry.name.endsWith('/')) continue;
     const [, folder, isTool] = placeOf(entry, names);
     names.add(entry.name);
@@ -105,7 +107,6 @@ async function listed(bytes: Uint8Array): Promise<Listed> {
     if (folder === undefined) found.manifest = entry;
     else if (isTool === undefined) found.bundles.set(folder, entry);
     else if (!found.tools.get(folder)?.push(entry)) found.tools.set(folder, [entry]);
-    if (names.size % listAtOnce === 0) await nextTurn();
   }
   return found;
 }
