@@ -56,7 +56,21 @@ test('a container is closed in every way that level strict names', () => {
       ['/host/s', '/spool', false],
     ],
   );
+  assert.ok(host.Mounts.every((each: any) => each.Type === 'bind' && each.BindOptions.Propagation === 'rprivate'));
+  assert.deepEqual(host.Ulimits[2], { Name: 'core', Soft: 0, Hard: 0 });
+  assert.ok(host.Ulimits.every((each: any) => each.Soft === each.Hard));
+  assert.deepEqual(host.Tmpfs, { '/tmp': `rw,nosuid,nodev,size=${256 * 2 ** 20},mode=1777` });
+  assert.deepEqual([host.RestartPolicy, host.UsernsMode], [{ Name: 'no' }, undefined]);
+  assert.ok(body.Env.includes('KEY=secret'));
   assert.ok(!JSON.stringify([body.Cmd, body.Entrypoint, body.Labels]).includes('secret'));
+  const filtered = containerBody(spec, 'image:1', facts, {
+    isRootlessPodman: true,
+    seccompFile: '/host/f.json',
+  }) as any;
+  assert.deepEqual(
+    [filtered.HostConfig.SecurityOpt, filtered.HostConfig.UsernsMode],
+    [['no-new-privileges', 'seccomp=/host/f.json'], 'keep-id'],
+  );
 });
 
 test('labels are read back as they were given, and filtered by', () => {
