@@ -38,7 +38,7 @@ const functions: Record<string, { count: number | 'any'; run: Compute }> = {
   round: {
     count: 'any',
     run: (x = Number.NaN, digits = 0) =>
-      Math.abs(x) >= 1e15 ? x : Number(`${Math.round(Number(`${x}e${digits}`))}e${-digits}`),
+      Math.abs(x) >= 1e15 ? x : shifted(Math.round(shifted(x, Math.trunc(digits))), -Math.trunc(digits)),
   },
   atan2: { count: 2, run: Math.atan2 },
   pow: { count: 2, run: Math.pow },
@@ -49,8 +49,23 @@ const functions: Record<string, { count: number | 'any'; run: Compute }> = {
   mean: { count: 'any', run: (...values) => values.reduce((total, value) => total + value, 0) / values.length },
 };
 
+/** The number with its decimal point moved, without the rounding of a multiplication. */
+function shifted(x: number, digits: number): number {
+  const [mantissa, exponent] = x.toExponential().split('e');
+  return Number(`${mantissa}e${Number(exponent) + digits}`);
+}
+
 /** How tightly each operator binds. `^` and `**` bind to the right and tighter than a sign. */
-const binding: Record<string, number> = { '+': 1, '-': 1, '*': 2, '/': 2, '//': 2, '%': 2, '^': 4, '**': 4 };
+const binding = new Map([
+  ['+', 1],
+  ['-', 1],
+  ['*', 2],
+  ['/', 2],
+  ['//', 2],
+  ['%', 2],
+  ['^', 4],
+  ['**', 4],
+]);
 const signBinding = 3;
 
 /** Computes a formula of numbers, + - * / // % ^, brackets, named values and functions. Throws FormulaError. */
@@ -110,7 +125,7 @@ class Parser {
     let left = this.#operand(depth);
     for (;;) {
       const operator = this.#tokens[this.#next]?.text ?? '';
-      const strength = binding[operator];
+      const strength = binding.get(operator);
       if (strength === undefined || strength < least) return left;
       this.#next++;
       const right = this.expression(strength === 4 ? strength : strength + 1, depth + 1);

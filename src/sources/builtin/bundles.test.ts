@@ -259,6 +259,10 @@ describe('calc', () => {
     ['1_000 * 1e-3', 1],
     ['.5 + 1.5', 2],
     ['round(2.345, 2)', 2.35],
+    ['round(0.0000001)', 0],
+    ['round(1.5e-7, 7)', 2e-7],
+    ['round(123456, 0 - 3)', 123000],
+    ['round(12345678901.5, 12)', 12345678901.5],
     ['max(1, 2, x) + min(3)', 13],
     ['sqrt(16) + log(8, 2) + ln(e) + cos(0)', 9],
     ['sum(1, 2, 3) / mean(2, 4)', 2],
@@ -273,6 +277,7 @@ describe('calc', () => {
   test('mistakes are told with their place', async () => {
     for (const [expression, said] of [
       ['1 +', /ends where a number is expected/],
+      ['2 constructor 3', /^Unexpected "constructor" at character 2\.$/],
       ['1 / 0', /Division by zero/],
       ['foo + 1', /Unknown name foo at character 1\. Known: pi, e, tau/],
       ['sin(1, 2)', /sin takes 1 values, got 2/],
