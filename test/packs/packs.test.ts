@@ -342,6 +342,21 @@ test('an endless loop ends with its server, however that ends', async () => {
   await rm(mine, { recursive: true });
 });
 
+test('the copy of a pack whose process ended by itself goes when the pack is replaced', async () => {
+  const source = `export function crash() { process.exit(1); }\ncrash.tool = ${tool("access: 'write'")};\n`;
+  const copies = async (): Promise<Set<string>> =>
+    new Set((await readdir(tmpdir())).filter((name) => name.startsWith(`oubliette-packs-${process.pid}-`)));
+  const others = await copies();
+  await write('crashing.ts', source);
+  const [copy] = (await copies()).difference(others);
+  assert.ok(copy);
+  await assert.rejects(run('crashing.crash'), hasCode('tool.failed'));
+  await write('crashing.ts', `${source}// changed`);
+  await until(async () => !(await copies()).has(copy));
+  await rm(join(folder, 'crashing.ts'));
+  await packs.reload();
+});
+
 test('nothing is left behind', async () => {
   const mine = await mkdtemp(join(tmpdir(), 'oub-packs-'));
   await writeFile(join(mine, 'a.ts'), `export function f() {} f.tool = ${tool()}`, { mode: 0o600 });

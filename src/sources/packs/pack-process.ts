@@ -82,6 +82,11 @@ export class PackProcess {
     return !this.#isGone && !this.#isRetired;
   }
 
+  /** True once there is no process any more. */
+  get isGone(): boolean {
+    return this.#isGone;
+  }
+
   get isBusy(): boolean {
     return this.#running.size > 0;
   }

@@ -90,7 +90,7 @@ export async function openPacks({ folder, hostPath, log, lookEveryMs = 800 }: Pa
 
   const retire = (good: Pack['good']): void => {
     if (!good) return;
-    if (!good.process) return void dropSnapshot(good.snapshot).catch(() => {});
+    if (!good.process || good.process.isGone) return void dropSnapshot(good.snapshot).catch(() => {});
     leaving.set(good.process, good.snapshot);
     good.process.retire();
   };
