@@ -203,6 +203,8 @@ describe('tools', () => {
     await page.getByText('Made 1 tool of 1 operations').waitFor();
     await page.getByRole('tab', { name: 'curl' }).click();
     await page.getByLabel('Command').fill(`curl '${address}/items?limit=5' -H 'x-key: a-long-credential'`);
+    const kept = (await page.evaluate(`JSON.stringify({ ...localStorage })`)) as string;
+    assert.ok(!kept.includes('a-long-credential'), 'a credential is not kept in the browser');
     await page.getByLabel('Bundle (slug)').fill('pets');
     await page.getByRole('button', { name: 'Import', exact: true }).click();
     await page.locator('.note.good', { hasText: 'Made pets /' }).waitFor();

@@ -3,7 +3,6 @@ import { useState } from 'react';
 import { own } from '../../api/client.ts';
 import { messageOf } from '../../api/errors.ts';
 import { queries } from '../../api/queries.ts';
-import { useDraft } from '../../parts/draft.ts';
 import { AreaField, Field, TextField } from '../../parts/fields.tsx';
 import { Note } from '../../parts/page.tsx';
 import { toast } from '../../parts/toasts.tsx';
@@ -157,21 +156,26 @@ export function AllowHosts({ hosts }: { hosts: string[] }) {
 
 /** Makes one tool of a curl command; credentials in it become secrets. */
 export function ImportCurl() {
-  const draft = useDraft('import.curl', { command: '', bundle: '' });
-  const { command, bundle } = draft.value;
+  // Not kept in this browser as other drafts are: it may hold credentials.
+  const [command, setCommand] = useState('');
+  const [bundle, setBundle] = useState('');
+  const [isBusy, setBusy] = useState(false);
   const [made, setMade] = useState<{ bundle: string; tool: string; secrets: string[]; notes: string[] }>();
   const [problem, setProblem] = useState<string>();
   const take = async (event: React.FormEvent): Promise<void> => {
     event.preventDefault();
+    setBusy(true);
     setProblem(undefined);
     setMade(undefined);
     try {
       setMade(await own('catalog_import_curl', { command, bundle }));
-      draft.clear({ command: '', bundle: '' });
+      setCommand('');
+      setBundle('');
       refresh();
     } catch (error) {
       setProblem(messageOf(error));
     }
+    setBusy(false);
   };
   const host = /https?:\/\/([^/\s'"$]+)/.exec(command)?.[1];
   return (
@@ -182,20 +186,14 @@ export function ImportCurl() {
         className="mono"
         rows={4}
         value={command}
-        onText={(next) => draft.change({ command: next, bundle })}
+        onText={setCommand}
         spellCheck={false}
         placeholder="curl https://api.example.com/items?limit=5"
         required
       />
-      <TextField
-        label={t('import.bundle')}
-        className="mono"
-        value={bundle}
-        onText={(next) => draft.change({ command, bundle: next })}
-        required
-      />
+      <TextField label={t('import.bundle')} className="mono" value={bundle} onText={setBundle} required />
       <div>
-        <button className="button primary" disabled={!command || !bundle}>
+        <button className="button primary" disabled={isBusy || !command || !bundle}>
           {t('import.action')}
         </button>
       </div>
