@@ -284,7 +284,10 @@ export function lifecycle(ports: SessionPorts, starts: StartQueue): Lifecycle {
 
   return {
     launch(row, apiKey, slot) {
-      begin(row, async (entry) => open(entry, row, await apiKey(), slot));
+      begin(row, async (entry) => {
+        if (slot) entry.place = slot.box.place.name;
+        return open(entry, row, await apiKey(), slot);
+      });
       if (isLeaving) void slot?.box.leave();
     },
     takeOver,

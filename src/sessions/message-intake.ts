@@ -93,7 +93,7 @@ export function messageIntake(
       permissions: args.permissions ?? 'auto',
       hasKey: extras.grant !== undefined,
     };
-    const slot = warm.claim(wish);
+    const slot = await warm.claim(wish);
     try {
       const apiKey = await mintKey(
         ports,
@@ -116,6 +116,7 @@ export function messageIntake(
       });
       if (isFirst) {
         life.launch((await ports.tables.get(id))!, async () => apiKey, slot);
+        if (slot) warm.handOver(slot);
         refillAfter(id, wish);
       } else await takeBack(id, wish, slot);
       return answer;

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import type { Project } from '../projects/index.ts';
 import type { SessionRow } from '../store/index.ts';
 import { Conversation } from './conversation.ts';
@@ -27,11 +28,16 @@ export interface Slot {
   apiKey?: string;
   /** Ends it when nobody wants it; would keep all that belongs to it in memory when someone does. */
   expiry?: NodeJS.Timeout;
+  /** What its agent was started with; secrets and configuration may be others by the time it is claimed. */
+  madeOf: string;
 }
 
 /** Sandboxes that wait for a session, one per kind of session that was used before. */
 export interface Pool {
-  claim(wish: SlotWish): Slot | undefined;
+  /** Undefined also when what waits was made of something else than what would be taken now. */
+  claim(wish: SlotWish): Promise<Slot | undefined>;
+  /** What was claimed is looked after by its session from now on. */
+  handOver(slot: Slot): void;
   /** Gives back what was claimed in vain; one whose key was made valid is not used again. */
   unclaim(wish: SlotWish, slot: Slot): Promise<void>;
   /** Fills a slot of this kind in the background. */
@@ -90,9 +96,10 @@ export function pool(ports: SessionPorts, starts: StartQueue): Pool {
         labels: { kind: 'slot', node: ports.node },
       });
       const apiKey = wish.hasKey ? ports.tokens.draw() : undefined;
+      const madeOf = await ingredients(ports, wish);
       const conversation = await openAgent(ports, wish, box, apiKey, closing.signal);
       if (closing.signal.aborted || slots.has(key)) throw new Error('not needed any more');
-      const slot: Slot = { box, conversation, ...(apiKey !== undefined && { apiKey }) };
+      const slot: Slot = { box, conversation, madeOf, ...(apiKey !== undefined && { apiKey }) };
       keep(key, slot);
       void box.over.then(async () => void (slots.get(key) === slot && (await drop(key, slot))));
     } catch (error) {
@@ -104,16 +111,17 @@ export function pool(ports: SessionPorts, starts: StartQueue): Pool {
   }
 
   return {
-    claim(wish) {
+    async claim(wish) {
       const key = keyOf(wish);
       const slot = slots.get(key);
       if (!slot) return undefined;
       takeOut(key, slot);
-      places.delete(slot.box.place.name);
-      return slot;
+      if (slot.madeOf === (await ingredients(ports, wish).catch(() => undefined))) return slot;
+      void drop(key, slot);
+      return undefined;
     },
+    handOver: (slot) => void places.delete(slot.box.place.name),
     async unclaim(wish, slot) {
-      places.add(slot.box.place.name);
       if (!closing.signal.aborted && slot.apiKey === undefined && !slots.has(keyOf(wish))) keep(keyOf(wish), slot);
       else await drop(keyOf(wish), slot);
     },
@@ -182,6 +190,12 @@ async function openAgent(
     stop.removeEventListener('abort', giveUp);
   }
   throw new Error('the agent did not become ready');
+}
+
+async function ingredients(ports: SessionPorts, wish: SlotWish): Promise<string> {
+  const agent = ports.agent(wish.agent);
+  const parts = [agent.config, await agentCommand(ports, wish.project, agent, undefined), ports.settings().sandbox];
+  return hash('sha256', JSON.stringify(parts));
 }
 
 function keyOf({ project, workspaceId, agent, model, permissions, hasKey }: SlotWish): string {

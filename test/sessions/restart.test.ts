@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, test } from 'node:test';
 import type { SessionEvent } from '../../src/schema/index.ts';
 import { until } from '../kit/until.ts';
-import { completion, isGapless, openRoom, owner, status, type Room } from './room.ts';
+import { admin, completion, isGapless, openRoom, owner, status, type Room } from './room.ts';
 
 let room: Room;
 beforeEach(async () => (room = await openRoom()));
@@ -223,6 +223,19 @@ describe('the warm pool', () => {
     const third = await spawn('say other', { permissions: 'deny' });
     await room.until(third, completion(1));
     assert.notEqual(await boxOf(third), slot);
+  });
+
+  test('gives no session a sandbox that was made with a secret of yesterday', async () => {
+    const wish = { sandbox: {}, limits: {}, env: {}, secrets: ['KNOWN'] };
+    const project_id = (await room.projects.create(admin, 'with a secret', wish)).id;
+    const first = await spawn('say one', { project_id });
+    await room.until(first, status('idle'));
+    const [waiting] = await until(() => (room.sessions.warmBoxes().length > 0 ? room.sessions.warmBoxes() : undefined));
+    room.ports.secret = async () => 'another-value';
+    const second = await spawn('say two', { project_id });
+    await room.until(second, completion(1));
+    assert.notEqual(await boxOf(second), waiting);
+    await until(async () => (await room.driver.get(waiting!)) === undefined);
   });
 
   test('waits no longer for the end of a sandbox that a session has claimed', async (context) => {
