@@ -230,6 +230,34 @@ test('a pack calls other tools, reports and logs through its call', async () => 
   assert.deepEqual(seen, [{ progress: 1, total: 2, message: 'half' }, ['info', 'working', { step: 1 }]]);
 });
 
+test('what a pack tells in words of its own is taken as far as it makes sense, and never harms the server', async () => {
+  await write(
+    'odd.ts',
+    `export async function tells(args, call) {
+    for (const level of ['warning', 'constructor', null, 7]) call.log(level, 'loud', 'no fields');
+    for (const progress of [undefined, null, 'half', { progress: 'half' }, { progress: 2 }]) call.progress(progress);
+    return call.invoke(null).catch((error) => error.message);
+  } tells.tool = ${tool()};
+  export async function babbles({ what }) {
+    for (let id = 1; id < 50; id++) process.send(what && { ...what, id });
+    return new Promise(() => {});
+  } babbles.tool = ${tool()};`,
+  );
+  const seen: unknown[] = [];
+  const invoke: Call['invoke'] = async (name) => {
+    throw fail('tool.not_found', { ref: name });
+  };
+  const heard = {
+    invoke,
+    progress: (each: unknown) => void seen.push(each),
+    log: (level: string) => void seen.push(level),
+  };
+  assert.equal(await run('odd.tells', {}, heard), 'There is no tool null.');
+  assert.deepEqual(seen, ['info', 'info', 'info', 'info', { progress: 2 }]);
+  for (const what of [null, { type: 'done', ok: true }, { type: 'done', ok: true, json: '{' }])
+    await assert.rejects(run('odd.babbles', { what }), hasCode('tool.failed'), JSON.stringify(what));
+});
+
 test('a call that nobody waits for any more is told so', async () => {
   await write(
     'abort.ts',

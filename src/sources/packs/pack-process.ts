@@ -1,5 +1,5 @@
 import { fork, type ChildProcess } from 'node:child_process';
-import { fail, PassingMap, type Call } from '../../schema/index.ts';
+import { fail, isObject, PassingMap, type Call } from '../../schema/index.ts';
 import type { FromHost, ToHost } from './host-messages.ts';
 
 /** What a pack's file exports, not checked yet. */
@@ -41,6 +41,7 @@ const cancelGraceMs = 500;
 const recentMs = 100;
 const pingMs = 250;
 const maxAnswerBytes = 16 * 1024 * 1024;
+const logLevels = ['debug', 'info', 'warn', 'error'];
 
 /** One pack in a process of its own. A call that does not let go is ended together with the process. */
 export class PackProcess {
@@ -69,7 +70,7 @@ export class PackProcess {
       execArgv: ['--max-old-space-size=512'],
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     });
-    this.#child.on('message', (message) => this.#hear(message as FromHost));
+    this.#child.on('message', (message) => this.#hearAnything(message as FromHost));
     this.#child.on('error', () => this.#gone('its process could not be started'));
     this.#child.on('exit', (code, signal) =>
       this.#gone(signal ? `its process was ended (${signal})` : `its process ended with code ${code}`),
@@ -163,6 +164,15 @@ export class PackProcess {
     if (this.#child.connected) this.#child.send(message, () => {});
   }
 
+  /** A pack can say anything to us: what we cannot make sense of is its end, never ours. */
+  #hearAnything(message: FromHost): void {
+    try {
+      this.#hear(message);
+    } catch {
+      this.kill();
+    }
+  }
+
   #hear(message: FromHost): void {
     this.#heardAt = performance.now();
     if (message.type === 'loaded') this.#loading?.resolve({ bundle: message.bundle, tools: message.tools });
@@ -191,14 +201,18 @@ export class PackProcess {
   #serve(message: Extract<FromHost, { type: 'ask' | 'progress' | 'log' }>): void {
     const call = this.#running.get(message.id)?.call;
     if (!call) return;
-    if (message.type === 'progress') return call.progress(message.progress);
-    if (message.type === 'log') return call.log(message.level, message.message, message.fields);
+    if (message.type === 'progress')
+      return Number.isFinite(message.progress?.progress) ? call.progress(message.progress) : undefined;
+    if (message.type === 'log') {
+      const { level, message: text, fields } = message;
+      return call.log(logLevels.includes(level) ? level : 'info', text, isObject(fields) ? fields : {});
+    }
     const { id, ask, what, name = '', args = {} } = message;
     const answer =
       what === 'list'
         ? call.list().then((tools) => tools.map((tool) => ({ name: tool.name, description: tool.description })))
         : call
-            .invoke(name, args)
+            .invoke(String(name), args)
             .then((outcome) => (outcome.ok ? { ok: true, value: outcome.value } : { ok: false, error: outcome.error }));
     answer.then(
       (value) => this.#send({ type: 'reply', id, ask, ok: true, value }),
