@@ -172,6 +172,24 @@ describe('the catalog on disk', () => {
     await until(async () => (await server.ask('GET', bundle.tool('t'))).body.isEnabled === true);
   });
 
+  it('fills a page of hits past those whose function is gone', async () => {
+    const bundle = await makeBundle(server, 'many-gone');
+    await server.ask('PUT', bundle.tool('quokka'), toolBody());
+    const gone = ['quokka-1', 'quokka-2', 'quokka-3', 'quokka-4'];
+    for (const slug of gone) {
+      await server.ask('PUT', bundle.tool(slug), toolBody());
+      const path = await fileOf(bundle.id, slug);
+      await writeFile(path, (await readFile(path, 'utf8')).replace('demo.foo', 'demo.never'));
+    }
+    for (const slug of gone)
+      await until(async () => (await server.ask('GET', bundle.tool(slug))).body.isEnabled === false);
+    const { tools } = (await server.ask('GET', '/tools/tools/search?q=quokka&pageSize=1')).body;
+    assert.deepEqual(
+      tools.map((each: any) => each.slug),
+      ['quokka'],
+    );
+  });
+
   it('serves one catalog from several processes', async () => {
     const second = await testServer({ home: server.home });
     try {

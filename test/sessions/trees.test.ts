@@ -84,9 +84,11 @@ describe('a tree of sessions', () => {
     await room.until(child, completion(1));
     await room.until(root, (event) => event.type === 'child' && event.status === 'idle');
     await room.sessions.end(owner, child);
+    const others = [await spawn(owner, project_id), await spawn(owner, project_id)];
+    await assert.rejects(spawn(owner, project_id), code('limit.sessions'), 'only roots count');
     await room.sessions.message(await room.sessions.actorOf(root), { session_id: child, message: 'say again' });
     await room.until(child, (event) => event.type === 'status' && event.status === 'idle' && event.turn === 2);
-    await room.sessions.end(owner, root);
+    for (const id of [...others, root]) await room.sessions.end(owner, id);
     assert.equal((await room.sessions.get(owner, child)).status, 'ended');
     const seen = (await room.events(root)).flatMap((event) => (event.type === 'child' ? [event.status] : []));
     const life = ['starting', 'running', 'idle', 'ended'];
