@@ -56,13 +56,14 @@ describe('a tree of sessions', () => {
   });
 
   test('is held to the limits of the project of its root, also where another one allows more', async () => {
-    const [narrow, wide] = [await newProject({ depth: 1 }), await newProject({ depth: 3 })];
+    const [narrow, wide] = [await newProject({ depth: 1, agents: 2 }), await newProject({ depth: 3 })];
     const grant = { scope: 'write', projects: [narrow, wide] };
     const root = await spawn(owner, narrow, { message: 'env OUBLIETTE_API_KEY', grant });
     const done = await room.until(root, completion(1));
     const key = await room.tokens.authenticate(done.type === 'completion' ? done.text : '', 'socket');
     const child = await spawn(key, wide);
     await assert.rejects(spawn(await room.sessions.actorOf(child), wide), code('limit.depth'));
+    await assert.rejects(spawn(key, wide), code('limit.agents'));
     await room.sessions.end(owner, root);
   });
 
