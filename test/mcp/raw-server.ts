@@ -215,6 +215,12 @@ async function answer(message: Message): Promise<void> {
     return say({ id, result: {} });
   }
   if (method === 'prompts/get') {
+    if (params['name'] === 'key') {
+      const { KEY } = process.env;
+      say({ method: 'notifications/message', params: { level: 'info', data: { key: KEY } } });
+      if (params['arguments']) return say({ id, error: { code: 7, message: `no ${KEY}`, data: [KEY] } });
+      return say({ id, result: { messages: [], description: `the key is ${KEY}` } });
+    }
     const { result, error } = await askClient('elicitation/create', { message: 'For the prompt?' });
     return say({ id, result: { messages: [], description: JSON.stringify(result ?? error) } });
   }

@@ -29,6 +29,7 @@ export async function openServers(config: Parameters<McpServers['apply']>[0], mo
     fillIn: (text) => text,
     fetchFor: () => fetch,
     accessToken: async () => 'none',
+    redact: (value) => value,
     ...more,
   });
   opened.push({ servers, folder: home });

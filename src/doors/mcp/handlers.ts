@@ -103,10 +103,16 @@ export function handlers({ gate, menus, resources, log }: HandlersDeps): Handler
       const { principal } = exchange.actor;
       if (!offers(upstream.capabilities, method)) throw new RpcError(-32601, 'Method not found');
       if (speaksDirectly(exchange))
-        return upstream.ask(method, params, { principal, signal: exchange.signal, client: clientOf(exchange) });
-      return rounds.serve(exchange, async (_live, signal, ask) => {
+        return upstream.ask(method, params, {
+          principal,
+          signal: exchange.signal,
+          onLog: (entry) => sendLog(exchange, entry),
+          client: clientOf(exchange),
+        });
+      return rounds.serve(exchange, async (live, signal, ask) => {
+        const onLog: CallOptions['onLog'] = (entry) => live.exchange && sendLog(live.exchange, entry);
         const onClientRequest = (wanted: string, details: unknown): Promise<unknown> => ask(wanted, details, signal);
-        const how = { principal, signal, onClientRequest, client: clientOf(exchange) };
+        const how = { principal, signal, onLog, onClientRequest, client: clientOf(exchange) };
         const answer = await upstream.ask(method, params, how);
         return exchange.era === 'legacy' ? withoutNewer(answer) : answer;
       });

@@ -92,3 +92,20 @@ test('a text without a text is left out of an answer', async () => {
   assert.equal(value, 'said');
   assert.deepEqual(content, [{ type: 'text', text: 'said' }]);
 });
+
+test('what does not pass the gate is free of secrets too: prompts, their errors, and what is logged', async () => {
+  const redact = <T>(value: T): T => JSON.parse(JSON.stringify(value ?? null).replaceAll('key-of-this-test', '***'));
+  const { servers } = await openServers({ raw: { ...raw('rude'), env: { KEY: 'key-of-this-test' } } }, { redact });
+  await connected(servers);
+  const logged: unknown[] = [];
+  const ask = (params: object) =>
+    servers
+      .find('raw')!
+      .ask('prompts/get', { name: 'key', ...params }, { principal: 'me', onLog: (each) => logged.push(each) });
+  assert.equal((await ask({}))['description'], 'the key is ***');
+  await assert.rejects(ask({ arguments: {} }), { code: 7, message: 'no ***', data: ['***'] });
+  assert.deepEqual(logged, [
+    { level: 'info', data: { key: '***' } },
+    { level: 'info', data: { key: '***' } },
+  ]);
+});

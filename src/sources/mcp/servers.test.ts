@@ -288,7 +288,7 @@ test('no process is left behind when we are killed', async () => {
     const { mcpServers } = await import(${JSON.stringify(new URL('./servers.ts', import.meta.url).href)});
     const quiet = { debug() {}, info() {}, warn() {}, error() {} };
     const home = process.argv[1];
-    const servers = await mcpServers({ version: '0', home, folder: home + '/run', log: quiet, fillIn: (text) => text, fetchFor: () => fetch });
+    const servers = await mcpServers({ version: '0', home, folder: home + '/run', log: quiet, fillIn: (text) => text, fetchFor: () => fetch, redact: (value) => value });
     servers.connect();
     await servers.apply({ raw: ${JSON.stringify(raw(marker))} });
     await servers.status(5000);

@@ -24,6 +24,8 @@ export interface AskOptions {
   /** For whom. */
   principal: string;
   signal?: AbortSignal;
+  /** For what the server logs meanwhile. */
+  onLog?: Call['relayLog'];
   onClientRequest?: (method: string, params: unknown) => Promise<unknown>;
   client?: ClientBehind;
 }
@@ -97,14 +99,14 @@ export class UpstreamCalls {
   async ask(
     method: string,
     params: Record<string, unknown>,
-    { principal, signal, onClientRequest, client }: AskOptions,
+    { principal, signal, onLog, onClientRequest, client }: AskOptions,
   ): Promise<Record<string, unknown>> {
     const link = await this.#connection.ready();
     const askClient = async (asked: string, details: unknown): Promise<unknown> => {
       if (!onClientRequest) throw new RpcError(-32601, 'nobody is there to ask');
       return onClientRequest(asked, details);
     };
-    const asker = { actor: { principal }, askClient, client };
+    const asker = { actor: { principal }, askClient, client, ...(onLog && { relayLog: onLog }) };
     this.active.add(asker);
     try {
       signal?.throwIfAborted();

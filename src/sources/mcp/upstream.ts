@@ -1,4 +1,4 @@
-import type { Call, OfferedTool, ServerConfig, ToolResult } from '../../schema/index.ts';
+import { fail, Failure, type Call, type OfferedTool, type ServerConfig, type ToolResult } from '../../schema/index.ts';
 import type { Logger } from '../../observe/index.ts';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { followChanges, type ChangeFilter } from './change-feed.ts';
@@ -10,6 +10,8 @@ import { cleanText } from './foreign-text.ts';
 import type { Link } from './link.ts';
 import { ToolList, type About } from './tool-list.ts';
 import { UpstreamCalls, type AskOptions } from './upstream-calls.ts';
+import type { WayOut } from './way-out.ts';
+import { RpcError } from './wire.ts';
 
 /** What an upstream server told us, for those who show it. */
 export type UpstreamEvent =
@@ -35,6 +37,7 @@ export class Upstream {
   readonly slug: string;
   readonly config: ServerConfig;
   readonly #log: Logger;
+  readonly #redact: WayOut['redact'];
   readonly #connection: Connection;
   readonly #list: ToolList;
   readonly #calls: UpstreamCalls;
@@ -53,6 +56,7 @@ export class Upstream {
     this.slug = slug;
     this.config = config;
     this.#log = deps.log;
+    this.#redact = deps.redact;
     this.#list = new ToolList(deps.folder, name, config);
     this.#connection = new Connection(name, config, deps, {
       onState: (state) => this.#became(state),
@@ -169,9 +173,15 @@ export class Upstream {
     return this.#calls.call(upstreamName, args, call);
   }
 
-  /** Any other request (prompts, resources, completion), passed on as it is. The server's own error is thrown unchanged. */
-  ask(method: string, params: Record<string, unknown>, options: AskOptions): Promise<Record<string, unknown>> {
-    return this.#calls.ask(method, params, options);
+  /** Any other request (prompts, resources, completion), passed on as it is but for secrets; so is the server's own error. */
+  async ask(method: string, params: Record<string, unknown>, options: AskOptions): Promise<Record<string, unknown>> {
+    try {
+      return this.#redact(await this.#calls.ask(method, params, options));
+    } catch (error) {
+      const message = this.#redact((error as Error).message);
+      if (error instanceof RpcError) throw new RpcError(error.code, message, this.#redact(error.data));
+      throw error instanceof Failure ? fail(error.code, { message }, { cause: error }) : error;
+    }
   }
 
   /** Follows one resource until the answered function is called. */
@@ -270,7 +280,7 @@ export class Upstream {
       return this.#tell({ kind: 'resource', uri: String(params['uri']) });
     if (method !== 'notifications/message') return;
     const { level, logger, data } = params;
-    const entry = { level: String(level), ...(typeof logger === 'string' && { logger }), data };
+    const entry = this.#redact({ level: String(level), ...(typeof logger === 'string' && { logger }), data });
     const { active } = this.#calls;
     if (active.isIdle) return this.#tell({ kind: 'log', entry });
     active.certain()?.relayLog?.(entry);

@@ -10,6 +10,8 @@ export interface WayOut {
   fetchFor(url: string): typeof globalThis.fetch;
   /** An access token; `rejected` is one that was just refused. */
   accessToken(grant: Grant, rejected?: string): Promise<string>;
+  /** Takes secrets out of what does not pass the gate. */
+  redact<T>(value: T): T;
 }
 
 /** The way of all other outgoing requests: the same dialler, the same secrets, the same tokens. */
@@ -23,5 +25,6 @@ export function wayOut(deps: { dialler: Dialler; secrets: SecretStore; redactor:
     fetchFor: (url) => dialler.webFetch({ allow: [hostOf(url)] }),
     accessToken: (grant, rejected) =>
       tokens.token(grant, new AbortController().signal, { allow: [hostOf(grant.tokenUrl)] }, rejected),
+    redact: (value) => redactor.value(value),
   };
 }
