@@ -63,6 +63,28 @@ const code = (expected: string) => (error: Failure) => error.code === expected;
 const events = async (): Promise<SessionEvent[]> => room.log.read(session, -1, 100);
 
 describe('asks', () => {
+  test('go with their session, and no others', async () => {
+    const { id } = await ask({ onDisconnect: 'wait' });
+    const other = await room.asks.askCaller({
+      sessionId: 'ses_2',
+      owner: owner.principal,
+      turn: 1,
+      tool: 't',
+      arguments: {},
+      timeoutMs: 60_000,
+      onDisconnect: 'wait',
+    });
+    await room.log.write((tx) => room.asks.remove(tx, session));
+    assert.deepEqual(await room.asks.open(session), []);
+    await assert.rejects(room.asks.answer(session, id, owner, { outcome: 'result', value: 1 }), code('ask.not_found'));
+    assert.equal((await room.asks.open('ses_2'))[0]?.id, other.id);
+    const left = room.db.all<{ session_id: string }>('SELECT session_id FROM asks');
+    assert.deepEqual(
+      left.map((row) => row.session_id),
+      ['ses_2'],
+    );
+  });
+
   test('store the question as an event with its unprefixed tool, arguments and deadline', async () => {
     const { id, deadline } = await ask();
     const [event] = await events();
