@@ -18,14 +18,37 @@ test('types are written as Python writes them', () => {
     a: { anyOf: [{ type: 'integer' }, { type: 'null' }] },
     e: { enum: ['x', 1] },
     c: { const: true },
+    v: { enum: [null, 1.5, [1], { a: 1 }] },
     x: {},
     w: { type: 'odd' },
     y: { type: 'string', nullable: true },
   };
   assert.equal(
     signature({ properties, required: Object.keys(properties) }),
-    'p.f(s: str, i: int, n: float, b: bool, l: list, o: dict, u: str | None, a: int | None, e: str | int, c: bool, x: Any, w: Any, y: str | None)',
+    'p.f(s: str, i: int, n: float, b: bool, l: list, o: dict, u: str | None, a: int | None, e: str | int, c: bool, v: float | list | dict | None, x: Any, w: Any, y: str | None)',
   );
+});
+
+test('arguments that the schema does not name are taken where it allows them', () => {
+  const properties = { a: { type: 'string' } };
+  const isOpen = (schema: object): boolean => functionInfo('p.f', schema).isOpen;
+  assert.deepEqual(
+    [
+      { additionalProperties: true },
+      { additionalProperties: { type: 'string' } },
+      {},
+      { additionalProperties: false },
+    ].map((more) => [isOpen({ properties, ...more }), isOpen(more)]),
+    [
+      [true, true],
+      [true, true],
+      [false, true],
+      [false, false],
+    ],
+  );
+  const one = functionInfo('p.f', { properties, required: ['a'] });
+  assert.match(JSON.stringify(bindArguments(one, ['x', 'y'], [])), /takes 1 positional argument but 2 were given/);
+  assert.match(JSON.stringify(bindArguments(one, [], [])), /missing 1 required argument: 'a'/);
 });
 
 test('required parameters come first, the others show a default or a placeholder', () => {
