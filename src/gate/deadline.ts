@@ -1,8 +1,6 @@
-import { fail, Stragglers, type CallOptions } from '../schema/index.ts';
+import { fail, Stragglers, timerMs, type CallOptions } from '../schema/index.ts';
 
 const quickMs = 5;
-/** A timer that is told to wait any longer does not wait at all. */
-const longestMs = 2 ** 31 - 1;
 const stragglers = new Stragglers<Deadline>(quickMs, (each) => each.arm());
 
 /**
@@ -70,8 +68,7 @@ export class Deadline {
     if (this.#isOver || this.#reason) return;
     this.#heard = typeof this.#outer === 'function' ? this.#outer() : this.#outer;
     if (this.#heard?.aborted) return this.#cancel();
-    const leftMs = Math.max(1, this.#endsAt - performance.now());
-    this.#timer = setTimeout(() => this.#expire(), Math.min(leftMs, longestMs));
+    this.#timer = setTimeout(() => this.#expire(), timerMs(this.#endsAt - performance.now()));
     // The server's own sockets keep it alive; a call that is waited for must not keep it from stopping.
     this.#timer.unref();
     this.#heard?.addEventListener('abort', this, { once: true });

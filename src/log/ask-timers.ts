@@ -1,4 +1,4 @@
-const longestMs = 2_000_000_000;
+import { timerMs } from '../schema/index.ts';
 
 /** One timer per ask and reason. They never keep the process alive: what is due is stored, not remembered. */
 export interface AskTimers {
@@ -19,11 +19,13 @@ export function askTimers(): AskTimers {
       const key = `${askId} ${reason}`;
       drop(key);
       // Node may fire up to a millisecond early.
-      const waitMs = Math.min(Math.max(0, atMs - Date.now()) + 1, longestMs);
-      const timer = setTimeout(() => {
-        timers.delete(key);
-        run();
-      }, waitMs);
+      const timer = setTimeout(
+        () => {
+          timers.delete(key);
+          run();
+        },
+        timerMs(atMs - Date.now() + 1),
+      );
       timer.unref();
       timers.set(key, timer);
     },

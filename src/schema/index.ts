@@ -29,3 +29,4 @@ export * from './end-of-turn.ts';
 export * from './passing-map.ts';
 export * from './stay-awake.ts';
 export * from './stragglers.ts';
+export * from './timer.ts';

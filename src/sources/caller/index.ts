@@ -1,5 +1,5 @@
 // Tools that the program which started a session lends to its agent. May import: schema.
-import { fail, type CallerDeclaration, type Source, type ToolView } from '../../schema/index.ts';
+import { fail, longestTimerMs, type CallerDeclaration, type Source, type ToolView } from '../../schema/index.ts';
 
 export type CallerAnswer =
   | { outcome: 'result'; value: unknown }
@@ -44,7 +44,6 @@ function callerSource(tool: string, ask: AskCaller): Source {
 
 /** The deadline of the question is the caller's; the gate's own lies well behind it. */
 const graceMs = 60_000;
-const longestTimerMs = 2 ** 31 - 1;
 // One object, so that its compiled form is found by it.
 const anyObject = { type: 'object' };
 

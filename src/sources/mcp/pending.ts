@@ -1,4 +1,4 @@
-import { Stragglers, type Progress } from '../../schema/index.ts';
+import { Stragglers, timerMs, type Progress } from '../../schema/index.ts';
 
 /** No answer within the time that was given. */
 export class WireTimeout extends Error {}
@@ -68,7 +68,7 @@ export class Pending {
   #arm(): void {
     clearTimeout(this.#timer);
     const leftMs = this.#since + this.#options.timeoutMs - performance.now();
-    this.#timer = setTimeout(() => this.#expire(), Math.max(1, leftMs));
+    this.#timer = setTimeout(() => this.#expire(), timerMs(leftMs));
   }
 
   #expire(): void {

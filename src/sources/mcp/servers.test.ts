@@ -31,6 +31,13 @@ test('lists and calls the tools of a process, whatever their names', async () =>
   assert.equal((await run(servers, 'raw', 'fail')).isError, true);
 });
 
+test('waits for a server that may take a month', async () => {
+  const { servers } = await open({ raw: { ...raw(), timeoutMs: 31 * 24 * 3600_000 } });
+  await connected(servers);
+  const result = await run(servers, 'raw', 'slow', { ms: 100 });
+  assert.notEqual(result.isError, true);
+});
+
 test('what is remembered of a server goes with it', async () => {
   const { servers, home } = await open({ one: raw(), two: raw() });
   await connected(servers);

@@ -1,0 +1,5 @@
+/** A timer that is told to wait any longer does not wait at all. */
+export const longestTimerMs = 2 ** 31 - 1;
+
+/** For `setTimeout`: a time that may be over already, or lie years ahead. */
+export const timerMs = (ms: number): number => Math.min(Math.max(1, ms), longestTimerMs);
