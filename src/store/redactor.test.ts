@@ -75,6 +75,8 @@ test('values and keys are redacted deep inside, and what holds no secret stays t
     a: ['x [secret:S0] y', 1, null],
     '[secret:S0]': true,
   });
+  assert.deepEqual(hide.value([{ 's3cr3t-value': 1 }]), [{ '[secret:S0]': 1 }], 'a key alone');
+  assert.deepEqual(hide.value({ a: { b: 's3cr3t-value' } }), { a: { b: '[secret:S0]' } }, 'a value alone');
   const plain = { a: [{ b: 'nothing here' }] };
   assert.equal(hide.value(plain), plain);
 });
