@@ -13,6 +13,12 @@ export function atEndOfTurn(send: () => void): void {
 function sendAll(): void {
   const ready = waiting;
   waiting = [];
-  for (const each of ready) each();
-  stayAwake();
+  let sent = 0;
+  try {
+    while (sent < ready.length) ready[sent++]!();
+    stayAwake();
+  } finally {
+    // One that throws takes nobody else's answer with it.
+    if (sent < ready.length) for (const each of ready.slice(sent)) atEndOfTurn(each);
+  }
 }

@@ -127,7 +127,8 @@ export class LegacySession implements Transport {
     } catch (error) {
       answer = { jsonrpc: '2.0', id, error: rpcError(error) };
     }
-    this.#running.delete(id);
+    // Whoever cancelled it may have used its id again.
+    if (this.#running.get(id) === exchange) this.#running.delete(id);
     if (!exchange.isCancelled) this.#settle(id, answer);
   }
 

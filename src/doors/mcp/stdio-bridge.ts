@@ -101,6 +101,7 @@ class Bridge {
           this.#closed(message.id!);
           return this.#say(answer);
         }
+        if (message.method === 'tools/call' && mayHaveArrived(error)) return this.#fail(message, new BrokenOff());
         const again = attempt < tries && (await this.#recover(error, attempt, http));
         if (!again) return this.#fail(message, error as Error);
       }
@@ -221,10 +222,26 @@ class Bridge {
     if (message.id === undefined || message.method === undefined) return;
     this.#closed(message.id);
     const text =
-      refusalIn(error) ?? `Oubliette cannot be reached: ${error.message.slice(0, 300)}. Start it with: oubliette serve`;
+      (error instanceof BrokenOff ? error.message : refusalIn(error)) ??
+      `Oubliette cannot be reached: ${error.message.slice(0, 300)}. Start it with: oubliette serve`;
     this.#say({ jsonrpc: '2.0', id: message.id, error: { code: -32000, message: text } });
   }
 }
+
+/** A call that was on its way when the connection broke. */
+class BrokenOff extends Error {
+  constructor() {
+    super('The connection to Oubliette broke during this call. It may have run: look before you call again.');
+  }
+}
+
+/** True when the connection broke: of a server that could not be reached at all, or that refused, it is certain. */
+function mayHaveArrived(error: unknown): boolean {
+  const { code } = ((error as Error).cause ?? {}) as { code?: string };
+  return !(error instanceof SdkHttpError) && code !== undefined && brokenOff.has(code);
+}
+
+const brokenOff = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET', 'ETIMEDOUT']);
 
 /** What a server that was reached says against a request. */
 function refusalIn(error: Error): string | undefined {

@@ -6,6 +6,8 @@ import type { LaunchPlan } from './launch.ts';
 import { Outbox } from './outbox.ts';
 
 const longestLine = 64 * 1024 * 1024;
+/** More than all calls that may wait at once can be expected to hold. */
+const mostUnread = 256 * 1024 * 1024;
 /** Messages nobody asked for; more than this in a second and the pipe is read only now and then. */
 const unaskedPerSecond = 2_000;
 const longestNoise = 2_000;
@@ -20,6 +22,7 @@ export class StdioPipe implements Transport {
   /** Every line of stderr, and what came on stdout without being a message. */
   onnoise?: (line: string) => void;
   readonly #plan: LaunchPlan;
+  readonly #mostUnread: number;
   #child: ChildProcessWithoutNullStreams | undefined;
   #exited: Promise<void> = Promise.resolve();
   /** The beginning of a line, in pieces: a long one would be copied with each that is added. */
@@ -30,8 +33,9 @@ export class StdioPipe implements Transport {
   #unasked = { second: 0, count: 0 };
   #isClosing = false;
 
-  constructor(plan: LaunchPlan) {
+  constructor(plan: LaunchPlan, unread = mostUnread) {
     this.#plan = plan;
+    this.#mostUnread = unread;
   }
 
   get pid(): number | null {
@@ -79,9 +83,13 @@ export class StdioPipe implements Transport {
   }
 
   #write(text: string): void {
-    if (!this.#child?.stdin.writable) return;
-    this.#child.stdin.write(text);
+    const stdin = this.#child?.stdin;
+    if (!stdin?.writable) return;
+    stdin.write(text);
     stayAwake();
+    if (stdin.writableLength <= this.#mostUnread) return;
+    this.onnoise?.(`error: it left more than ${this.#mostUnread} bytes unread and was ended`);
+    this.kill();
   }
 
   #read(text: string): void {
