@@ -63,6 +63,14 @@ test('what is broken is said with its name', async () => {
     /first\/bundle\.json is not JSON/,
   );
   await refused({ 'oubliette.json': manifest, 'first/bundle.json': strToU8('[]') }, /holds no object/);
+  for (const { id, slug } of [
+    { ...bundle, id: undefined },
+    { ...bundle, slug: undefined },
+  ])
+    await refused(
+      { 'oubliette.json': manifest, 'first/bundle.json': strToU8(JSON.stringify({ id, slug })) },
+      /has no id or no slug/,
+    );
   await refused(
     { 'oubliette.json': manifest, 'first/tools/x/v1.json': strToU8('{"slug":"x","version":"v1"}') },
     /belongs to no bundle/,
