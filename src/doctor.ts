@@ -14,20 +14,26 @@ import { homePaths } from './store/index.ts';
 export async function runDoctor(options: { home: string }): Promise<DoctorReport> {
   const home = homePaths(options.home);
   // A doctor only looks: what a sandbox driver tries out goes elsewhere.
-  const scratch = await mkdtemp(join(tmpdir(), 'oubliette-doctor-'));
-  const sandboxes = openSandboxes({ folder: scratch });
+  const scratch = await mkdtemp(join(tmpdir(), 'oubliette-doctor-')).catch((error: Error) => error);
+  const sandboxes = scratch instanceof Error ? undefined : openSandboxes({ folder: scratch });
   try {
     return await examine([
       ...machineChecks(home.root),
       { name: 'config', look: () => withConfig(home, async (settings) => configFinding(settings, [])) },
       { name: 'agents', look: () => withConfig(home, agentFindings) },
-      { name: 'sandbox', look: () => sandboxFindings(sandboxes) },
+      { name: 'sandbox', look: async () => (sandboxes ? sandboxFindings(sandboxes) : noScratch(scratch as Error)) },
     ]);
   } finally {
-    await sandboxes.close();
-    await rm(scratch, { recursive: true, force: true });
+    await sandboxes?.close();
+    if (typeof scratch === 'string') await rm(scratch, { recursive: true, force: true });
   }
 }
+
+const noScratch = ({ message }: Error): Finding => ({
+  status: 'fail',
+  text: `there is no place for temporary files: ${message}`,
+  advice: 'Set TMPDIR to a folder that is there and may be written to.',
+});
 
 export interface DoctorPorts {
   home: string;

@@ -8,6 +8,8 @@ import type { SessionPorts } from './ports.ts';
 import { owned } from './reach.ts';
 
 const maxQueued = 20;
+/** In bytes, as file systems count. */
+const longestFileName = 255;
 
 /** What `session_message` and `session_spawn` take. */
 export interface MessageArgs extends CallerArgs {
@@ -149,7 +151,7 @@ export async function admitExtras(
     const blob = await ports.blobs.get(blob_id);
     if (!blob || (blob.owner !== actor.principal && !reaches(actor.level, 'admin')))
       throw fail('blob.not_found', { ref: blob_id });
-    if (name === '.' || name === '..' || /[/\0]/.test(name))
+    if (name === '.' || name === '..' || /[/\0]/.test(name) || Buffer.byteLength(name) > longestFileName)
       throw fail('request.invalid', { reason: `${JSON.stringify(name)} is no file name for an attachment` });
   }
   const caller = declarationOf(args, args.context, ports.settings().limits.callerTimeoutMs);

@@ -153,6 +153,18 @@ test('doctor says how the machine and the server are', async () => {
   );
 });
 
+test('doctor has a finding, not a failure, where there is no place for temporary files', async () => {
+  const env = { OUBLIETTE_HOME: server.home, TMPDIR: join(server.home, 'missing') };
+  const { checks } = (await oubliette(['doctor', '--json'], { env })).json as {
+    checks: { name: string; status: string; text: string; advice?: string }[];
+  };
+  const found = checks.find((check) => check.name === 'sandbox');
+  assert.equal(found?.status, 'fail');
+  assert.match(found.text, /no place for temporary files: .*missing/);
+  assert.match(found.advice ?? '', /Set TMPDIR/);
+  assert.equal(checks.find((check) => check.name === 'state')?.status, 'ok');
+});
+
 test('terminal tricks in stored texts are not passed on', async () => {
   await cli(['bundle', 'create', 'tricky']);
   const body = { ...shade, description: 'safe\u001b[2J\u001b]0;evil\u0007 text\u202e' };

@@ -263,6 +263,8 @@ describe('a session', () => {
     assert.equal(await readFile(join(folder, '.attachments', blob.id, 'note.txt'), 'utf8'), 'attached bytes');
     await assert.rejects(spawn('x', { attachments: [{ blob_id: 'blob_x', name: 'a' }] }), code('blob.not_found'));
     await assert.rejects(spawn('x', { attachments: [{ blob_id: blob.id, name: '../a' }] }), code('request.invalid'));
+    const long = 'ü'.repeat(128);
+    await assert.rejects(spawn('x', { attachments: [{ blob_id: blob.id, name: long }] }), code('request.invalid'));
     await assert.rejects(
       room.sessions.spawn(other, {
         project_id: room.project.id,
