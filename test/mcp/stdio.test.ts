@@ -89,8 +89,8 @@ test('one that is told to leave takes its key with it', async () => {
   const server = await startTestServer();
   const keys = async (): Promise<boolean[]> => {
     const answer = await server.fetch('/call/token_list', { method: 'POST', json: { args: {} } });
-    const { tokens } = ((await answer.json()) as any).value;
-    return tokens.filter(({ name }: any) => name === 'oubliette mcp').map(({ revoked }: any) => revoked);
+    const { value } = (await answer.json()) as { value: { tokens: { name: string; revoked: boolean }[] } };
+    return value.tokens.filter(({ name }) => name === 'oubliette mcp').map(({ revoked }) => revoked);
   };
   const child = spawn(process.execPath, [join(root, 'src', 'cli.ts'), 'mcp', '--home', server.home], {
     stdio: ['pipe', 'pipe', 'inherit'],

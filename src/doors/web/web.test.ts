@@ -135,8 +135,9 @@ describe('signing in to the web app', () => {
     assert.equal((await post('/auth/link', {})).status, 401);
     const auth = { authorization: `Bearer ${admin}` };
     for (const scope of ['read', 'write']) {
-      const made = (await (await post('/call/token_create', { args: { name: scope, scope } }, auth)).json()) as any;
-      const refused = await post('/auth/link', {}, { authorization: `Bearer ${made.value.token}` });
+      const made = await post('/call/token_create', { args: { name: scope, scope } }, auth);
+      const { value } = (await made.json()) as { value: { token: string } };
+      const refused = await post('/auth/link', {}, { authorization: `Bearer ${value.token}` });
       assert.equal(refused.status, 403, scope);
     }
   });

@@ -53,16 +53,16 @@ export function containerBody(
   image: string,
   facts: ContainerFacts,
   how: { isRootlessPodman: boolean; seccompFile?: string },
-): object {
+) {
   const { uid, gid } = sandboxUser();
   const { limits } = spec;
   const tmpBytes = ((limits.fileMb ?? 1024) * mib) / 4;
   const hard = hardLimits();
-  const ulimit = (Name: string, wanted: number): object => {
+  const ulimit = (Name: string, wanted: number) => {
     const value = Math.min(wanted, hard.get(Name) ?? wanted);
     return { Name, Soft: value, Hard: value };
   };
-  const bind = (Source: string, Target: string, ReadOnly: boolean): object => ({
+  const bind = (Source: string, Target: string, ReadOnly: boolean) => ({
     Type: 'bind',
     Source,
     Target,

@@ -33,7 +33,7 @@ test('speaks the newest version that both sides know', () => {
 });
 
 test('a container is closed in every way that level strict names', () => {
-  const body = containerBody(spec, 'image:1', facts, { isRootlessPodman: false }) as any;
+  const body = containerBody(spec, 'image:1', facts, { isRootlessPodman: false });
   const host = body.HostConfig;
   assert.deepEqual(
     [host.NetworkMode, host.ReadonlyRootfs, host.CapDrop, host.SecurityOpt, host.Privileged, host.IpcMode],
@@ -45,20 +45,20 @@ test('a container is closed in every way that level strict names', () => {
   );
   assert.match(body.User, /^[1-9]\d*:[1-9]\d*$/);
   assert.deepEqual(
-    host.Ulimits.map((each: { Name: string }) => each.Name),
+    host.Ulimits.map((each) => each.Name),
     ['nofile', 'nproc', 'core', 'fsize'],
   );
   assert.deepEqual(
-    host.Mounts.map((each: any) => [each.Source, each.Target, each.ReadOnly]),
+    host.Mounts.map((each) => [each.Source, each.Target, each.ReadOnly]),
     [
       ['/host/w', '/workspace', false],
       ['/host/m', '/mcp', true],
       ['/host/s', '/spool', false],
     ],
   );
-  assert.ok(host.Mounts.every((each: any) => each.Type === 'bind' && each.BindOptions.Propagation === 'rprivate'));
+  assert.ok(host.Mounts.every((each) => each.Type === 'bind' && each.BindOptions.Propagation === 'rprivate'));
   assert.deepEqual(host.Ulimits[2], { Name: 'core', Soft: 0, Hard: 0 });
-  assert.ok(host.Ulimits.every((each: any) => each.Soft === each.Hard));
+  assert.ok(host.Ulimits.every((each) => each.Soft === each.Hard));
   assert.deepEqual(host.Tmpfs, { '/tmp': `rw,nosuid,nodev,size=${256 * 2 ** 20},mode=1777` });
   assert.deepEqual([host.RestartPolicy, host.UsernsMode], [{ Name: 'no' }, undefined]);
   assert.ok(body.Env.includes('KEY=secret'));
@@ -66,7 +66,7 @@ test('a container is closed in every way that level strict names', () => {
   const filtered = containerBody(spec, 'image:1', facts, {
     isRootlessPodman: true,
     seccompFile: '/host/f.json',
-  }) as any;
+  });
   assert.deepEqual(
     [filtered.HostConfig.SecurityOpt, filtered.HostConfig.UsernsMode],
     [['no-new-privileges', 'seccomp=/host/f.json'], 'keep-id'],
