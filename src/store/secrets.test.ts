@@ -40,6 +40,20 @@ test('a secret is kept, used and listed without its value', async () => {
   await assert.rejects(secrets.get('API_KEY'), code('secret.missing'));
 });
 
+test('a new value keeps the hosts of the old one until it is told others or none', async () => {
+  const secrets = await open(await folder());
+  await secrets.set('API_KEY', 'first value', ['api.example.org']);
+  assert.deepEqual((await secrets.set('API_KEY', 'second value')).hosts, ['api.example.org']);
+  assert.deepEqual(await secrets.get('API_KEY'), {
+    name: 'API_KEY',
+    value: 'second value',
+    hosts: ['api.example.org'],
+  });
+  assert.deepEqual((await secrets.set('API_KEY', 'third value', ['example.com'])).hosts, ['example.com']);
+  assert.equal((await secrets.set('API_KEY', 'fourth value', [])).hosts, undefined);
+  assert.deepEqual(await secrets.get('API_KEY'), { name: 'API_KEY', value: 'fourth value' });
+});
+
 test('short values, odd names and broken text are refused without repeating the value', async () => {
   const secrets = await open(await folder());
   for (const [name, value] of [

@@ -21,7 +21,7 @@ export interface Secret {
 
 /** Secrets, encrypted at rest. Values leave only towards the place where they are used, and towards the redactor. */
 export interface SecretStore {
-  /** Sets or replaces; throws request.invalid for a bad name or a value under 8 characters. */
+  /** Sets or replaces. Without `hosts` it keeps those it has, with none it is free; throws request.invalid for a bad name or value. */
   set(name: string, value: string, hosts?: readonly string[]): Promise<SecretInfo>;
   list(): Promise<SecretInfo[]>;
   remove(name: string): Promise<boolean>;
@@ -117,11 +117,11 @@ export async function sqliteSecrets(db: Database, keyFile: string): Promise<Secr
   return {
     async set(name, value, hosts) {
       checkSecret(name, value);
-      const hostText = hosts === undefined || hosts.length === 0 ? null : JSON.stringify(hosts);
       const at = new Date().toISOString();
       const row = await change((tx) => {
         // Not before: another process may take a new key until this one writes.
         ring.reload();
+        const hostText = hosts ? hostColumn(hosts) : hostsOf(tx, name);
         const { keyId, nonce, box } = ring.seal(value, bound(name, hostText));
         tx.run(
           `INSERT INTO secrets VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (name) DO UPDATE SET
@@ -182,6 +182,11 @@ export async function sqliteSecrets(db: Database, keyFile: string): Promise<Secr
 
 /** The name and its hosts are sealed in: a row cannot be moved to another name or freed of its hosts by hand. */
 const bound = (name: string, hosts: string | null): string => JSON.stringify([name, hosts]);
+
+const hostColumn = (hosts: readonly string[]): string | null => (hosts.length === 0 ? null : JSON.stringify(hosts));
+
+const hostsOf = (tx: Database, name: string): string | null =>
+  tx.get<{ hosts: string | null }>('SELECT hosts FROM secrets WHERE name = ?', name)?.hosts ?? null;
 
 const parseHosts = (hosts: string | null): { hosts?: string[] } =>
   hosts === null ? {} : { hosts: JSON.parse(hosts) as string[] };

@@ -128,6 +128,12 @@ describe('secrets', () => {
     await page.getByText('only to api.example.com').waitFor();
     assert.doesNotMatch(await page.content(), /long-enough-value/);
     await page.getByRole('button', { name: 'Actions for API_KEY' }).click();
+    await page.getByRole('menuitem', { name: 'Replace' }).click();
+    await page.getByRole('dialog').getByLabel('Value').fill('another-long-value');
+    await page.getByRole('dialog').getByLabel('Only to these hosts').fill('');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('to any allowed host').waitFor();
+    await page.getByRole('button', { name: 'Actions for API_KEY' }).click();
     await page.getByRole('menuitem', { name: 'Remove' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click();
     await page.getByText('No secrets yet').waitFor();

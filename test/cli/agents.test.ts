@@ -22,6 +22,11 @@ test('secrets go in by standard input and never come out', async () => {
     ['CANARY'],
   );
   assert.ok(!list.out.includes(canary));
+  const hostsAfter = async (...options: string[]) =>
+    (await cli(['secret', 'set', 'CANARY', '--json', ...options], `${canary}\n`)).json.hosts;
+  assert.deepEqual(await hostsAfter(), ['api.example.com']);
+  assert.deepEqual(await hostsAfter('--any-host'), []);
+  assert.equal((await cli(['secret', 'set', 'CANARY', '--any-host', '--host', 'a.example.com'], canary)).code, 2);
   assert.equal((await cli(['secret', 'set', 'EMPTY'], '')).code, 2);
   assert.equal((await cli(['secret', 'set', 'SHORT'], 'abc')).code, 1);
   assert.equal((await cli(['secret', 'remove', 'CANARY'])).code, 0);

@@ -25,7 +25,8 @@ export function secretTools(secrets: SecretStore): BuiltInBundle {
             value: Type.String({ description: 'The value, at least 8 characters', minLength: 8 }),
             hosts: Type.Optional(
               Type.Array(Type.String(), {
-                description: 'Hosts it may be sent to, written as in allowedHosts; left out: every allowed host',
+                description:
+                  'Hosts it may be sent to, written as in allowedHosts; left out: those it has, or every allowed host if it is new; []: every allowed host',
               }),
             ),
           },

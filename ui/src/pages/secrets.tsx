@@ -113,7 +113,8 @@ function SecretDialog({ secret, onClose }: { secret: Partial<Secret>; onClose():
     setError(undefined);
     try {
       const list = hosts.split(/[\s,]+/).filter(Boolean);
-      await own('secret_set', { name, value, ...(list.length > 0 ? { hosts: list } : {}) });
+      // Only who saw the hosts frees a secret by clearing them; a new one may have the name of one that is bound.
+      await own('secret_set', { name, value, ...(list.length > 0 || secret.name ? { hosts: list } : {}) });
       await queries.invalidateQueries({ queryKey: ['secret'] });
       toast(t('secrets.saved', { name }), { tone: 'good' });
       onClose();

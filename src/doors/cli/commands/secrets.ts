@@ -11,21 +11,27 @@ interface SecretRow {
   created_at?: string;
 }
 
+const destinations = ({ hosts }: SecretRow): string => (hosts?.length ? hosts.join(', ') : 'any allowed host');
+
 export function addSecrets(setting: Setting): void {
   const secret = group(setting, 'secret', 'set, list and remove secrets; they can never be read back');
   define(setting, secret, {
     usage: 'set <name>',
     summary: 'store a secret; its value comes from standard input',
-    options: [new Option('--host <host>', 'may be sent to this host only; may be repeated').argParser(collect)],
+    options: [
+      new Option('--host <host>', 'may be sent to this host only; may be repeated').argParser(collect),
+      new Option('--any-host', 'may be sent to every allowed host, also if it was bound before').conflicts('host'),
+    ],
     examples: [
       'oubliette secret set GITHUB_TOKEN --host api.github.com < token.txt',
       'printf %s "$KEY" | oubliette secret set OPENAI_KEY',
     ],
-    async run(cli, [name], options: { host?: string[] }) {
+    async run(cli, [name], options: { host?: string[]; anyHost?: true }) {
       const value = (await cli.stdin('the secret')).replace(/\r?\n$/, '');
       if (value === '') throw new BadUsage('Standard input was empty. Pipe the secret into this command');
-      const answer = await cli.call('secret_set', { name, value, ...(options.host && { hosts: options.host }) });
-      cli.print(answer, () => `Stored ${name}.`);
+      const hosts = options.anyHost ? [] : options.host;
+      const answer = await cli.call<SecretRow>('secret_set', { name, value, ...(hosts && { hosts }) });
+      cli.print(answer, () => `Stored ${name}. It may be sent to: ${destinations(answer)}`);
     },
   });
   define(setting, secret, {
@@ -41,7 +47,7 @@ export function addSecrets(setting: Setting): void {
               answer.secrets.map((each) => [
                 cli.paint('cyan', each.name),
                 shortTime(each.updated_at ?? each.modified_at ?? each.created_at),
-                each.hosts?.length ? each.hosts.join(', ') : 'any allowed host',
+                destinations(each),
               ]),
             ),
       );
