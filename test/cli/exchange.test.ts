@@ -182,7 +182,7 @@ test('garbage, bombs and climbing paths are a clear 400, and only an admin may i
   assert.equal((await to.fetch('/tools/import', { method: 'POST', json: {} })).status, 415);
   assert.equal((await to.fetch('/tools/import')).status, 405);
   const { token } = (await cli(to, 'token', 'create', '--name', 'w', '--scope', 'write', '--json')).json;
-  assert.equal((await importZip(to, good, '', token)).status, 403);
+  for (const query of ['', '?conflict=overwrite']) assert.equal((await importZip(to, good, query, token)).status, 403);
   assert.equal(
     (await to.fetch('/tools/bundles/x', { method: 'PUT', headers: { 'content-type': 'application/zip' }, body: 'x' }))
       .status,

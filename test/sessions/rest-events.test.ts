@@ -89,7 +89,12 @@ describe('the event stream', () => {
       (await fetch(eventsUrl(session.session_id), { headers: { authorization: `Bearer ${outsider}` } })).status,
       404,
     );
-    assert.equal((await fetch(eventsUrl('ses_none'), { headers: { authorization: `Bearer ${reader}` } })).status, 404);
+    for (const query of ['', '?after=abc', '?max_events=0'])
+      assert.equal(
+        (await fetch(eventsUrl('ses_none', query), { headers: { authorization: `Bearer ${reader}` } })).status,
+        404,
+        query,
+      );
     const made = (await server.call('token_create', { name: 'gone', scope: 'read' })).value;
     const stream = await openStream(eventsUrl(session.session_id), made.token);
     await stream.until((frame) => frame.event === 'hello');

@@ -37,8 +37,8 @@ export function eventStreamRoutes(app: FastifyInstance, deps: EventStreamDeps): 
       }),
       handle: async (request, reply, actor) => {
         const { id } = request.params as { id: string };
-        const after = cursorOf(request);
         await deps.sessions.get(actor, id);
+        const after = cursorOf(request);
         if (wantsJson(request)) return deps.sessions.events(actor, id, after ?? -1, maxEvents(request));
         const stop = new AbortController();
         open.add(stop);

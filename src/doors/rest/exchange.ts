@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
+import { demandCatalogAdmin } from '../../auth/index.ts';
 import type { ConflictPolicy, Exchange } from '../../gate/index.ts';
 import { fail } from '../../schema/index.ts';
 import type { BodyRoom } from './body-room.ts';
@@ -47,8 +48,10 @@ export function exchangeRoutes(
           conflict: Type.Optional(Type.Union([Type.Literal('skip'), Type.Literal('fail')], { default: 'fail' })),
         }),
         answers: { 200: Report },
-        handle: async ({ query, body }, _, actor) =>
-          exchange.import(actor, zipOf(body), policyOf(textParam(query, 'conflict'))),
+        handle: async ({ query, body }, _, actor) => {
+          demandCatalogAdmin(actor, 'Importing bundles');
+          return exchange.import(actor, zipOf(body), policyOf(textParam(query, 'conflict')));
+        },
       },
     });
   });
