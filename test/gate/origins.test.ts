@@ -97,6 +97,16 @@ test('a page of a listed origin may read streamed answers', async () => {
   assert.equal(headers.get('access-control-allow-origin'), listed);
 });
 
+test('a page of a listed origin may follow what changes', async () => {
+  const stop = new AbortController();
+  const { status, headers } = await fetch(`http://127.0.0.1:${port}/events`, {
+    headers: { authorization: `Bearer ${server.token}`, origin: listed },
+    signal: stop.signal,
+  });
+  stop.abort();
+  assert.deepEqual([status, headers.get('access-control-allow-origin')], [200, listed]);
+});
+
 test('a page of a listed origin may ask beforehand what it may send', async () => {
   const asked = {
     origin: listed,

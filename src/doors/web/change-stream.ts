@@ -68,6 +68,7 @@ function wantedTopics(query: { topics?: string | string[] }, topics: Topics): st
 function sseStream(reply: FastifyReply): { send(event: string, data: object): void; end(): void } {
   reply.hijack();
   reply.raw.writeHead(200, {
+    ...(reply.getHeaders() as Record<string, string>),
     'Content-Type': 'text/event-stream',
     'Cache-Control': 'no-store',
     'X-Accel-Buffering': 'no',
