@@ -119,6 +119,17 @@ describe('bad input', () => {
     }
   });
 
+  it('says nothing into an answer that has begun', async () => {
+    const socket = connect(Number(new URL(server.url).port), '127.0.0.1');
+    let said = '';
+    socket.setEncoding('utf8').on('data', (chunk: string) => (said += chunk));
+    socket.write(`GET /events HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${server.token}\r\n\r\n`);
+    await until(() => said.includes('event: hello'));
+    socket.write('nonsense\r\n\r\n');
+    await new Promise((closed) => socket.once('close', closed));
+    assert.doesNotMatch(said, /request\.invalid/);
+  });
+
   it('lets those who send too much finish, so that they can read why', async () => {
     const { port } = new URL(server.url);
     const size = 32 * 2 ** 20;

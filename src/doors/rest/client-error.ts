@@ -1,9 +1,12 @@
+import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { fail, newId, type Failure } from '../../schema/index.ts';
 
 /** Answers what is no readable HTTP request at all in the one shape of errors, then hangs up. */
 export function answerClientError(error: NodeJS.ErrnoException, socket: Socket): void {
-  if (error.code === 'ECONNRESET' || !socket.writable) {
+  // Whoever is in the middle of an answer would read this one as a part of it.
+  const { _httpMessage: begun } = socket as Socket & { _httpMessage?: ServerResponse | null };
+  if (error.code === 'ECONNRESET' || !socket.writable || begun?.headersSent) {
     socket.destroy();
     return;
   }
