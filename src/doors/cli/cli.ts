@@ -4,6 +4,13 @@ import { findServer, homeFolder, noServer } from './find-server.ts';
 import { harmless, painter, type Style, type Terminal } from './output.ts';
 import { ServerClient } from './server-client.ts';
 
+interface CliOptions {
+  json?: boolean;
+  home?: string;
+  /** How long the server may take for all that it is asked; as long as it likes when left out. */
+  patienceMs?: number;
+}
+
 /** What every command works with. */
 export class Cli {
   readonly terminal: Terminal;
@@ -11,14 +18,16 @@ export class Cli {
   readonly paint: (style: Style, text: string) => string;
   readonly isJson: boolean;
   readonly home: string;
+  readonly #patience: AbortSignal | undefined;
   #server: Promise<ServerClient> | undefined;
 
-  constructor(terminal: Terminal, env: NodeJS.ProcessEnv, options: { json?: boolean; home?: string }) {
+  constructor(terminal: Terminal, env: NodeJS.ProcessEnv, options: CliOptions) {
     this.terminal = terminal;
     this.env = env;
     this.paint = painter(terminal.output);
     this.isJson = options.json === true;
     this.home = homeFolder(options.home, env);
+    this.#patience = options.patienceMs === undefined ? undefined : AbortSignal.timeout(options.patienceMs);
   }
 
   /** How wide a line may be; nothing is cut for a file or another program. */
@@ -30,7 +39,7 @@ export class Cli {
   /** The running server; fails with what to do when there is none. */
   server(): Promise<ServerClient> {
     this.#server ??= findServer(this.home, this.env).then(
-      (address) => new ServerClient(address, () => noServer(this.home, this.env['OUBLIETTE_URL'])),
+      (address) => new ServerClient(address, () => noServer(this.home, this.env['OUBLIETTE_URL']), this.#patience),
     );
     return this.#server;
   }

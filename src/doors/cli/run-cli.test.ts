@@ -33,7 +33,7 @@ async function commands(path: string[] = []): Promise<string[]> {
 
 test('every promised command is there, with --help and --json', async () => {
   const promised =
-    'serve, mcp, run, call, tools, login, client, doctor, export, import, import openapi, import curl, import clients, setup, backup, restore, chat, audit verify, audit list, pack new, ' +
+    'serve, mcp, run, call, tools, login, client, doctor, export, import, import openapi, import curl, import clients, setup, backup, restore, completion, chat, audit verify, audit list, pack new, ' +
     'token create, token list, token revoke, token rotate, secret set, secret list, secret remove, ' +
     'server add, server list, server remove, project create, project list, project delete, ' +
     'session spawn, session message, session follow, session end';
@@ -73,7 +73,7 @@ test('without a command it serves', async () => {
 test('with --json bad usage is one line of JSON as well, but not where --json belongs to another program', async () => {
   for (const [args, message] of [
     [['tols', '--json'], /unknown command 'tols' \(Did you mean tools\?\)/],
-    [['call', '--json'], /missing required argument 'name'/],
+    [['call', '--json'], /missing required argument 'tool'/],
     [['token', 'create', '--name', 'x', '--json'], /--scope/],
     [['tools', '--bogus', '--json'], /unknown option '--bogus'/],
     [['--json', 'nowhere'], /unknown command 'nowhere'/],

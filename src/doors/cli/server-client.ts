@@ -21,9 +21,12 @@ export type Answer =
 export class ServerClient {
   readonly #address: ServerAddress;
   readonly #notThere: () => CommandFailure;
-  constructor(address: ServerAddress, notThere: () => CommandFailure) {
+  /** Ends every request that brings no signal of its own. */
+  readonly #signal: AbortSignal | undefined;
+  constructor(address: ServerAddress, notThere: () => CommandFailure, signal?: AbortSignal) {
     this.#address = address;
     this.#notThere = notThere;
+    this.#signal = signal;
   }
 
   get url(): string {
@@ -72,7 +75,7 @@ export class ServerClient {
     }
     return new Promise((resolve, reject) => {
       const send = target.protocol === 'https:' ? httpsRequest : httpRequest;
-      const request = send(target, { method, headers, signal: options.signal }, resolve);
+      const request = send(target, { method, headers, signal: options.signal ?? this.#signal }, resolve);
       request.on('error', (error: NodeJS.ErrnoException) =>
         reject(this.#translate(error, Number(headers['content-length'] ?? 0))),
       );

@@ -7,7 +7,7 @@ import type { Cli } from '../cli.ts';
 
 export function addCalls(setting: Setting): void {
   define(setting, setting.program, {
-    usage: 'call <name> [arguments]',
+    usage: 'call <tool> [arguments]',
     summary: 'call a tool; arguments are a JSON object, @file, or - for standard input',
     examples: [
       `oubliette call demo_foo '{"text":"hello"}'`,

@@ -5,7 +5,7 @@ import { findServers, type FoundServer } from '../clients/found-servers.ts';
 import { knownClients, placeOf, type KnownClient } from '../clients/known-clients.ts';
 import { applySetup, earlierSetup, planSetup, undoSetup } from '../clients/setup-client.ts';
 import { define, type Setting } from '../define.ts';
-import { BadUsage, CommandFailure } from '../failure.ts';
+import { CommandFailure } from '../failure.ts';
 import { columns, harmless } from '../output.ts';
 
 interface SetupOptions {
@@ -25,15 +25,13 @@ export function addClients(setting: Setting): void {
     ],
     examples: ['oubliette setup cursor', 'oubliette setup claude-code --dry-run', 'oubliette setup vscode --undo'],
     async run(cli, [name], options: SetupOptions) {
-      const client = knownClients.find((each) => each.name === name);
-      if (!client)
-        throw new BadUsage(
-          `${name} is no known client. Use one of: ${knownClients.map((each) => each.name).join(', ')}`,
-        );
+      // Only those are let through.
+      const client = knownClients.find((each) => each.name === name)!;
       await (options.undo ? undo(cli, client) : setUp(cli, client, options, setting));
     },
   });
-  setup.registeredArguments[0]!.description = knownClients.map((each) => each.name).join(', ');
+  const [name] = setup.registeredArguments;
+  name!.choices(knownClients.map((each) => each.name)).description = 'the AI client';
 }
 
 async function setUp(cli: Cli, client: KnownClient, options: SetupOptions, { programs }: Setting): Promise<void> {

@@ -5,6 +5,7 @@ import { addBundles } from './bundles.ts';
 import { addCalls } from './calls.ts';
 import { addChat } from './chat.ts';
 import { addClients } from './clients.ts';
+import { addCompletion } from './completion.ts';
 import { addDoctor } from './doctor.ts';
 import { addExport } from './exports.ts';
 import { addImports } from './imports.ts';
@@ -44,4 +45,5 @@ export function addCommands(setting: Setting): void {
   addExport(setting);
   addImports(setting);
   addBackup(setting);
+  addCompletion(setting);
 }

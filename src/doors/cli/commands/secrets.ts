@@ -54,7 +54,7 @@ export function addSecrets(setting: Setting): void {
     },
   });
   define(setting, secret, {
-    usage: 'remove <name>',
+    usage: 'remove <secret>',
     summary: 'forget a secret',
     examples: ['oubliette secret remove WEATHER_KEY'],
     async run(cli, [name]) {

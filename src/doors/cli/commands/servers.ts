@@ -61,7 +61,7 @@ export function addServers(setting: Setting): void {
     },
   });
   define(setting, server, {
-    usage: 'logs <name>',
+    usage: 'logs <server>',
     summary: 'the last lines that a server wrote, and what went wrong on its connection',
     examples: ['oubliette server logs docs --tail 20'],
     options: [new Option('--tail <lines>', 'how many').default('50')],
@@ -71,7 +71,7 @@ export function addServers(setting: Setting): void {
     },
   });
   define(setting, server, {
-    usage: 'reconnect <name>',
+    usage: 'reconnect <server>',
     summary: 'end the connection to a server and make a new one',
     examples: ['oubliette server reconnect docs'],
     async run(cli, [name]) {
@@ -80,7 +80,7 @@ export function addServers(setting: Setting): void {
     },
   });
   define(setting, server, {
-    usage: 'remove <name>',
+    usage: 'remove <server>',
     summary: 'disconnect a server and forget it',
     examples: ['oubliette server remove docs'],
     async run(cli, [name]) {
