@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { after, before, test } from 'node:test';
-import { promisify } from 'node:util';
+import { isDeepStrictEqual, promisify } from 'node:util';
 import { runCli } from '../../src/doors/cli/index.ts';
 import { cleanEnv, oubliette, root, startTestServer, type TestServer } from '../kit/running-server.ts';
 
@@ -59,6 +59,16 @@ async function next(...written: string[]): Promise<string[]> {
   return code === 0 ? out.split('\n').filter(Boolean).sort() : ['<files>'];
 }
 
+/** A server on a busy machine may answer too late: Tab is then pressed again. */
+async function sees(press: () => Promise<string[]>, expected: string[]): Promise<void> {
+  let seen: string[] = [];
+  for (let times = 0; times < 5; times++) {
+    seen = await press();
+    if (isDeepStrictEqual(seen, expected)) return;
+  }
+  assert.deepEqual(seen, expected);
+}
+
 test('commands, options, choices and the names that the server knows are completed', async () => {
   const cases: [string[], string][] = [
     [['sess'], 'session'],
@@ -82,8 +92,7 @@ test('commands, options, choices and the names that the server knows are complet
     [['frobnicate', ''], ''],
     [['--home', '/does/not/exist', 'call', 'demo_'], ''],
   ];
-  for (const [words, expected] of cases)
-    assert.deepEqual(await next(...words), expected.split(' ').filter(Boolean), words.join(' '));
+  for (const [words, expected] of cases) await sees(() => next(...words), expected.split(' ').filter(Boolean));
 });
 
 test('a real bash puts them in, quoted, and is left alone with files', async () => {
@@ -92,12 +101,13 @@ test('a real bash puts them in, quoted, and is left alone with files', async () 
       (await server.fetch('/call/project_create', { method: 'POST', json: { args: { name } } })).status,
       200,
     );
-  assert.deepEqual(
-    await tab([
-      ['call', 'demo_'],
-      ['chat', 'two'],
-      ['backup', 'let'],
-    ]),
+  await sees(
+    () =>
+      tab([
+        ['call', 'demo_'],
+        ['chat', 'two'],
+        ['backup', 'let'],
+      ]),
     ['demo_bar demo_foo', 'two\\ words\\;\\ \\$\\(touch\\ here\\)', '<files>'],
   );
 });

@@ -20,7 +20,7 @@ export async function knownNames(cli: Cli, { kind, start, given }: Written): Pro
     case 'bundle':
       return (await listBundles(await cli.server())).map((each) => ({ word: each.slug, about: each.displayName }));
     case 'agent':
-      return (await cli.call<{ agents: string[] }>('project_options')).agents.map((word) => ({ word }));
+      return agentsOf(cli);
     case 'project':
       return rows('project_list', 'projects', 'name', 'description');
     case 'session':
@@ -34,6 +34,12 @@ export async function knownNames(cli: Cli, { kind, start, given }: Written): Pro
     default:
       return [];
   }
+}
+
+async function agentsOf(cli: Cli): Promise<Word[]> {
+  const { settings } = await cli.call<{ settings: { agents: Record<string, unknown> } }>('settings_get');
+  const { default: _, ...known } = settings.agents;
+  return [...new Set(['embedded', ...Object.keys(known)])].map((word) => ({ word }));
 }
 
 /** The tools of some bundles: a large catalog is not read for one name. */
