@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { demandUnconfined, fail, offerTool, type BuiltInBundle, type Call } from '../schema/index.ts';
+import { demandUnconfined, fail, offerTool, type BuiltInBundle, type Call, type Settings } from '../schema/index.ts';
 import type { ConfigRoom } from './config-room.ts';
 import { configJsonSchema } from './published-schema.ts';
 
@@ -50,7 +50,7 @@ export function settingsTools(config: ConfigRoom): BuiltInBundle {
         returns: '{settings, schema, problems, machine_only}',
         example: 'settings.get()',
         run: () => ({
-          settings: config.current(),
+          settings: asWritten(config.current()),
           schema: configJsonSchema(),
           problems: config.report().errors,
           machine_only: isOpen(config) ? [] : machineOnly,
@@ -68,7 +68,7 @@ export function settingsTools(config: ConfigRoom): BuiltInBundle {
           demandUnconfined(call.actor, 'Changing settings');
           if (!isLocal(call) && !isOpen(config) && touchesMachine(path)) throw fail('remote_config.refused');
           await config.edit(path, value);
-          return { path, settings: config.current() };
+          return { path, settings: asWritten(config.current()) };
         },
       }),
       offerTool({
@@ -82,6 +82,11 @@ export function settingsTools(config: ConfigRoom): BuiltInBundle {
       }),
     ],
   };
+}
+
+/** Each value where config.yaml has it, so that what is shown at a path is what is set there. */
+function asWritten({ agents: { default: agent, known }, ...settings }: Settings): object {
+  return { ...settings, agents: { default: agent, ...known } };
 }
 
 const isOpen = (config: ConfigRoom): boolean => config.current().http.allowRemoteConfig;

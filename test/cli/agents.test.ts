@@ -193,6 +193,10 @@ test('one value of the configuration is shown, changed with comments kept, and r
   assert.match(await readFile(file, 'utf8'), /^# mine\n[^]*depth: 1 # shallow/);
   assert.equal((await cli(['config', 'set', 'limits.depth', 'deep'])).code, 1);
   assert.equal((await cli(['config', 'unset', 'limits.depth', '--json'])).json.value, 3);
+  const mine = { driver: 'acp', command: '/opt/mine', args: [] };
+  const set = await cli(['config', 'set', 'agents.mine', JSON.stringify(mine)]);
+  assert.equal(set.out, `agents.mine is now ${JSON.stringify(mine)}.\n`);
+  assert.deepEqual((await cli(['config', 'show', 'agents', '--json'])).json, { default: 'embedded', mine });
   assert.equal((await cli(['config', 'show', 'no.such'])).code, 2);
   await writeFile(file, 'version: [');
   const broken = await cli(['config', 'reload']);
