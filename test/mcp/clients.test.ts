@@ -41,6 +41,22 @@ const eras: [string, VersionNegotiationMode][] = [
   ['2026', { pin: '2026-07-28' }],
 ];
 
+test('a log level is for the client that sets it, and no other of the same server', async () => {
+  const reader = async (): Promise<{ client: Client; read: unknown[] }> => {
+    const client = await connect('/mcp/b/raw', 'legacy');
+    const read: unknown[] = [];
+    client.setNotificationHandler('notifications/message', ({ params }) => void read.push(params.level));
+    return { client, read };
+  };
+  const [loud, quiet] = [await reader(), await reader()];
+  await loud.client.setLoggingLevel('info');
+  await quiet.client.setLoggingLevel('error');
+  for (const { client } of [loud, quiet]) await client.callTool({ name: 'slow', arguments: { ms: 100 } });
+  assert.equal(loud.read[0], 'info');
+  assert.deepEqual(quiet.read, []);
+  await Promise.all([loud.client.close(), quiet.client.close()]);
+});
+
 for (const [era, mode] of eras) {
   test(`a ${era} client lists the server's own tools and calls one`, async () => {
     const client = await connect('/mcp', mode);

@@ -102,6 +102,8 @@ function askClient(method: string, params: object): Promise<Message> {
 }
 
 const cancelled = new Set<unknown>();
+const levels = ['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency'];
+let level = wants.has('shy') ? 'emergency' : 'debug';
 
 async function call(params: Record<string, any>, id: unknown): Promise<object> {
   const args = params['arguments'] ?? {};
@@ -132,7 +134,8 @@ async function call(params: Record<string, any>, id: unknown): Promise<object> {
             method: 'notifications/progress',
             params: { progressToken: token, progress: step, message: 'still here' },
           });
-        say({ method: 'notifications/message', params: { level: 'info', logger: 'slow', data: `step ${step}` } });
+        if (levels.indexOf(level) <= levels.indexOf('info'))
+          say({ method: 'notifications/message', params: { level: 'info', logger: 'slow', data: `step ${step}` } });
         await new Promise((resolve) => setTimeout(resolve, 20));
       }
       if (cancelled.has(id)) process.stderr.write('cancelled as asked\n');
@@ -205,6 +208,10 @@ async function answer(message: Message): Promise<void> {
         instructions: 'A raw server.',
       },
     });
+  if (method === 'logging/setLevel') {
+    level = params['level'];
+    return say({ id, result: {} });
+  }
   if (method === 'ping') return say({ id, result: {} });
   if (method === 'tools/list' && wants.has('unlisted')) return say({ id, error: { code: 1, message: 'not today' } });
   if (method === 'tools/list' && wants.has('listless')) return say({ id, result: { tools: 'none' } });

@@ -84,9 +84,7 @@ export class LegacySessions {
       session: {
         setLevel: (level) => {
           session.logLevel = level;
-          const now = menus.upstream(menu);
-          const { principal } = session.actor;
-          if (now?.capabilities['logging']) void now.ask('logging/setLevel', { level }, { principal }).catch(() => {});
+          menus.upstream(menu)?.wantLogs();
         },
         subscribe: (uri) => subscriptions.add(uri),
         unsubscribe: (uri) => subscriptions.remove(uri),

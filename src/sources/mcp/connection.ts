@@ -1,4 +1,4 @@
-import { fail, Failure, type ServerConfig } from '../../schema/index.ts';
+import { fail, Failure, timerMs, type ServerConfig } from '../../schema/index.ts';
 import { fillConfig, fillGrant } from './fill-config.ts';
 import type { Link, LinkDeps } from './link.ts';
 import { Noise } from './noise.ts';
@@ -107,7 +107,7 @@ export class Connection {
     this.#opening ??= this.#open().finally(() => (this.#opening = undefined));
     const waitMs = Math.max(this.timeoutMs, 1000);
     const late = new Promise<never>((_, reject) =>
-      setTimeout(() => reject(this.#unreachable(`no connection within ${waitMs} ms`)), waitMs).unref(),
+      setTimeout(() => reject(this.#unreachable(`no connection within ${waitMs} ms`)), timerMs(waitMs)).unref(),
     );
     return Promise.race([this.#opening, late]);
   }

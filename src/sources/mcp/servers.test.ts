@@ -31,8 +31,27 @@ test('lists and calls the tools of a process, whatever their names', async () =>
   assert.equal((await run(servers, 'raw', 'fail')).isError, true);
 });
 
+test('a server is asked for its log entries once somebody wants them, also after it died and under another configuration', async () => {
+  const { servers } = await open({ raw: raw('shy') });
+  await connected(servers);
+  const entries = async (): Promise<number> => {
+    let count = 0;
+    await run(servers, 'raw', 'slow', { ms: 100 }, callAs('me', { relayLog: () => void count++ })).catch(() => {});
+    return count;
+  };
+  assert.equal(await entries(), 0);
+  servers.find('raw')!.wantLogs();
+  assert.ok((await entries()) > 0);
+  await assert.rejects(run(servers, 'raw', 'die'));
+  await until(async () => (await entries()) > 0);
+  await servers.apply({ raw: { ...raw('shy'), timeoutMs: 29_000 } });
+  await connected(servers);
+  assert.ok((await entries()) > 0);
+});
+
 test('waits for a server that may take a month', async () => {
   const { servers } = await open({ raw: { ...raw(), timeoutMs: 31 * 24 * 3600_000 } });
+  assert.deepEqual(await servers.find('raw')!.ask('ping', {}, { principal: 'me' }), {});
   await connected(servers);
   const result = await run(servers, 'raw', 'slow', { ms: 100 });
   assert.notEqual(result.isError, true);

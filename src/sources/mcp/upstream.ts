@@ -43,6 +43,7 @@ export class Upstream {
   readonly #calls: UpstreamCalls;
   readonly #listeners: Set<(event: UpstreamEvent) => void>;
   readonly #followed: FollowedResources;
+  #wantsLogs: boolean;
   #listing: Promise<void> | undefined;
   #listAgain = false;
   /** Not before this time, by `performance.now()`, is the list asked for again. */
@@ -67,6 +68,7 @@ export class Upstream {
     this.#listeners = before ? before.#listeners : new Set();
     this.#followed = before ? before.#followed : new FollowedResources(this.#connection);
     this.#followed.connection = this.#connection;
+    this.#wantsLogs = before ? before.#wantsLogs : false;
     this.#calls = new UpstreamCalls({
       connection: this.#connection,
       maxConcurrent: config.maxConcurrent ?? mostCalls,
@@ -205,6 +207,13 @@ export class Upstream {
     if (link?.era === 'legacy') void link.notify('notifications/roots/list_changed', {}).catch(() => {});
   }
 
+  /** An older server has one log level for all: it is asked for everything, and each client gets what it wants of it. */
+  wantLogs(): void {
+    if (this.#wantsLogs) return;
+    this.#wantsLogs = true;
+    this.#askForLogs(this.#connection.link);
+  }
+
   /** Reads the whole list again; several wishes at once become one more reading. */
   refresh(): Promise<void> {
     if (this.#listing) {
@@ -253,6 +262,7 @@ export class Upstream {
     this.#calls.active.forget();
     this.#restUntil = 0;
     void this.refresh();
+    this.#askForLogs(link);
     for (const uri of this.#followed.resume(link)) this.#tell({ kind: 'resource', uri });
     const filter = listFilter(link);
     if (filter)
@@ -261,6 +271,12 @@ export class Upstream {
         onOpen: () => void this.refresh(),
         onTrouble: (error) => this.#connection.noise.keep(`[listen] ${error.message}`),
       }).opened.catch(() => {});
+  }
+
+  #askForLogs(link: Link | undefined): void {
+    if (!this.#wantsLogs || link?.era !== 'legacy' || !link.capabilities['logging']) return;
+    const { timeoutMs } = this.#connection;
+    void link.request('logging/setLevel', { level: 'debug' }, { timeoutMs }).catch(() => {});
   }
 
   #became(state: ServerState): void {
