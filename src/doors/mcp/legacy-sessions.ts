@@ -15,10 +15,14 @@ import { Following, type SessionFeed } from './session-feed.ts';
 
 export interface LegacySessionsDeps {
   version: string;
-  menus: Menus;
+  menus: ShownMenus;
   handlers: Handlers;
   feed?: SessionFeed;
+  /** With so many, a new one takes the place of the one that was idle longest. */
+  mostSessions?: number;
 }
+
+type ShownMenus = Pick<Menus, 'tools' | 'upstream'>;
 
 interface Entry {
   session: LegacySession;
@@ -29,17 +33,18 @@ interface Entry {
 }
 
 const idleMs = 60 * 60_000;
-const mostSessions = 5_000;
 const rootsMs = 10_000;
 
 /** All clients of the 2025 era that have a session, with what each of them is told unasked. */
 export class LegacySessions {
   readonly #deps: LegacySessionsDeps;
   readonly #entries = new Map<string, Entry>();
+  readonly #most: number;
   readonly #sweep: NodeJS.Timeout;
 
   constructor(deps: LegacySessionsDeps) {
     this.#deps = deps;
+    this.#most = deps.mostSessions ?? 5_000;
     this.#sweep = setInterval(() => this.#dropIdle(performance.now() - idleMs), 60_000);
     this.#sweep.unref();
   }
@@ -98,8 +103,9 @@ export class LegacySessions {
       following.pause();
       subscriptions.clear();
     };
-    if (this.#entries.size >= mostSessions) this.#dropIdle(performance.now());
-    this.#entries.set(session.sessionId, { session, following, signature: await this.#signature(session), close });
+    const entry = { session, following, signature: await this.#signature(session), close };
+    if (this.#entries.size >= this.#most) this.#dropLeastUsed();
+    this.#entries.set(session.sessionId, entry);
     return session;
   }
 
@@ -159,10 +165,17 @@ export class LegacySessions {
     for (const { session } of this.#entries.values())
       if (!session.isBusy && session.lastUsed <= before) void this.end(session);
   }
+
+  #dropLeastUsed(): void {
+    let least: LegacySession | undefined;
+    for (const { session } of this.#entries.values())
+      if (!session.isBusy && session.lastUsed < (least?.lastUsed ?? Infinity)) least = session;
+    if (least) void this.end(least);
+  }
 }
 
 /** Tells two menus apart without keeping either. */
-export async function signatureOf(menus: Menus, actor: Actor, menu: Menu): Promise<string> {
+export async function signatureOf(menus: ShownMenus, actor: Actor, menu: Menu): Promise<string> {
   if (menu.kind === 'run') return '';
   const tools = await menus.tools(actor, menu).catch(() => new Map());
   return [...tools.values()].map((each) => `${each.name}@${each.view.modifiedAt}`).join();
@@ -182,12 +195,12 @@ function tell(session: LegacySession, event: UpstreamEvent, subscriptions: Subsc
 /** The resources that a client asked to be told about. */
 class Subscriptions {
   readonly #session: LegacySession;
-  readonly #menus: Menus;
+  readonly #menus: ShownMenus;
   readonly #following: Following;
   /** How to end each; one that is still being asked for is there already. */
   readonly #stops = new Map<string, Promise<() => void>>();
 
-  constructor(session: LegacySession, menus: Menus, feed: SessionFeed | undefined) {
+  constructor(session: LegacySession, menus: ShownMenus, feed: SessionFeed | undefined) {
     this.#session = session;
     this.#menus = menus;
     this.#following = new Following(
