@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { fail, offerTool, type BuiltInBundle, type Failure, type Level } from '../schema/index.ts';
+import { fail, offerTool, type BuiltInBundle, type Failure, type Level, type PageTokens } from '../schema/index.ts';
 import type { TokenRow } from '../store/index.ts';
 import type { Tokens } from './tokens.ts';
 
@@ -35,7 +35,7 @@ const ListArgs = Type.Object(
 );
 
 /** The server's own `token_*` tools. */
-export function tokenTools(tokens: Tokens): BuiltInBundle {
+export function tokenTools(tokens: Tokens, pages: PageTokens): BuiltInBundle {
   return {
     slug: 'token',
     displayName: 'Tokens',
@@ -73,14 +73,13 @@ export function tokenTools(tokens: Tokens): BuiltInBundle {
         returns: 'tokens, next_page_token',
         example: 'token.list()',
         run: async (args, call) => {
-          if (args.page_token !== undefined && !/^tok_[0-9a-z]{26}$/.test(args.page_token))
-            throw fail('page_token.invalid');
+          const after = args.page_token === undefined ? '' : pages.read<string>('token_list', args.page_token);
           const size = Math.min(args.page_size ?? 100, 256);
-          const rows = await tokens.list(call.actor, args.page_token ?? '', size + 1);
+          const rows = await tokens.list(call.actor, after, size + 1);
           const page = rows.slice(0, size);
           return {
             tokens: page.map(shown),
-            ...(rows.length > size && { next_page_token: page.at(-1)!.id }),
+            ...(rows.length > size && { next_page_token: pages.make('token_list', page.at(-1)!.id) }),
           };
         },
       }),

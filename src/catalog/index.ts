@@ -1,6 +1,5 @@
 // Which bundles and tools exist, in which version, enabled or not; search. May import: schema, store, config.
 export { Catalog } from './catalog.ts';
-export { pageTokens, type PageTokens } from './page-token.ts';
 export type { OrderKey, ToolSummary } from './tool-summary.ts';
 export * from './search.ts';
 export { openSearchIndex } from './search-index.ts';

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { reachesBundle } from '../auth/index.ts';
-import type { Catalog, OrderKey, PageTokens, SearchHit, SearchOptions, ToolSummary } from '../catalog/index.ts';
-import { fail, parseUuid7, type Actor, type Bundle, type ToolView } from '../schema/index.ts';
+import type { Catalog, OrderKey, SearchHit, SearchOptions, ToolSummary } from '../catalog/index.ts';
+import { fail, parseUuid7, type Actor, type Bundle, type PageTokens, type ToolView } from '../schema/index.ts';
 import type { ToolViews } from './tool-views.ts';
 
 const lookAtOnce = 64;

@@ -1,7 +1,6 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { join } from 'node:path';
-import { pageTokens } from '../catalog/index.ts';
 import { logFeed, mcpDoor } from '../doors/mcp/index.ts';
 import {
   type Authenticate,
@@ -28,7 +27,7 @@ type Asking = { headers: IncomingHttpHeaders };
 
 /** The ways in over HTTP. `publicUrl` is known once the server listens. */
 export async function openDoors(ground: Ground, agents: Agents, tools: Tools, publicUrl: () => string) {
-  const { home, keyFor, settings, observe, auth, browsers, hide, blobs } = ground;
+  const { home, keyFor, pages, settings, observe, auth, browsers, hide, blobs } = ground;
   const { log, present, questions, places, agentSessions, room } = agents;
   const { servers, catalog, search, views, gate, changes, bundlesAsFiles, ownBundles, isIndexed } = tools;
   const cookieName = `oubliette_${keyFor('web cookie').toString('hex', 0, 4)}`;
@@ -55,7 +54,7 @@ export async function openDoors(ground: Ground, agents: Agents, tools: Tools, pu
     catalogGate: changes,
     exchange: bundlesAsFiles,
     room,
-    lists: lists(catalog, views, pageTokens(keyFor('page tokens')), (text, options) => search.query(text, options)),
+    lists: lists(catalog, views, pages, (text, options) => search.query(text, options)),
     observe,
     notReadyBecause: () => (isIndexed() ? [] : ['the search index is being built']),
   });

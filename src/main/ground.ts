@@ -5,7 +5,7 @@ import { ensureAdminToken, signIns, tokens } from '../auth/index.ts';
 import { openConfig } from '../config/index.ts';
 import { packageRoot } from '../entry.ts';
 import { openObserver } from '../observe/index.ts';
-import { fail } from '../schema/index.ts';
+import { fail, pageTokens } from '../schema/index.ts';
 import { dialler } from '../sources/http/index.ts';
 import {
   Database,
@@ -85,6 +85,7 @@ export async function openGround(options: ServerOptions, closers: Closers) {
     home,
     db,
     keyFor,
+    pages: pageTokens(keyFor('page tokens')),
     config,
     settings,
     observe,

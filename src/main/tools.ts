@@ -61,7 +61,7 @@ export async function openTools(
   options: ServerOptions,
   closers: Closers,
 ) {
-  const { home, db, config, settings, observe, auth, secrets, hide, keepBlob, net } = ground;
+  const { home, db, config, settings, pages, observe, auth, secrets, hide, keepBlob, net } = ground;
   const { sandboxes, sessionTables, places, sessionPorts, agentSessions } = agents;
   const servers = await mcpServers({
     version,
@@ -83,7 +83,7 @@ export async function openTools(
     return (await bundlesAsFiles.take(actor, [{ bundle: { id, isEnabled: true, ...bundle }, tools }], conflict)).tools;
   };
   const builtIns: BuiltInBundle[] = [
-    tokenTools(auth),
+    tokenTools(auth, pages),
     settingsTools(config),
     demoTools(),
     textTools(compute),
@@ -97,14 +97,14 @@ export async function openTools(
         : settings().fs.root;
     }),
     statsTools(observe, (actor) => hiddenMenuTokens({ directory: packs, countTokens }, actor)),
-    auditTools(observe),
+    auditTools(observe, pages),
     secretTools(secrets),
     webTools({ dialler: net, markdown }),
     importTools({ dialler: net, secrets, store: storeImported }),
     serverTools({ servers, config }),
     projectTools({ projects: places, settings, sandboxes, knownBundles }),
     workspaceTools(places),
-    sessionTools(agentSessions, sessionPorts),
+    sessionTools(agentSessions, sessionPorts, pages),
     containerTools(agentSessions, sessionPorts),
     imageTools(sessionPorts, sandboxes),
     configTools(sessionPorts),

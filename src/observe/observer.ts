@@ -1,4 +1,5 @@
 import type { CallRecord } from '../schema/index.ts';
+import type { AuditQuery } from './audit-chain.ts';
 
 export interface Logger {
   debug(fields: object, message?: string): void;
@@ -92,13 +93,7 @@ export interface Observer {
   verifyAudit(): Promise<{ ok: boolean; rows: number; brokenAt?: number }>;
   /** Removes rows of calls that began before this time; what is left can still be verified. */
   pruneAudit(before: string): Promise<{ deleted: number }>;
-  auditRows(query: {
-    limit: number;
-    before?: number;
-    tool?: string;
-    tokenId?: string;
-    since?: string;
-  }): Promise<Record<string, unknown>[]>;
+  auditRows(query: AuditQuery): Promise<Record<string, unknown>[]>;
   metricsText(): Promise<string>;
   close(): Promise<void>;
 }

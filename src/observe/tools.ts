@@ -1,4 +1,5 @@
-import { fail, offerTool, type Actor, type BuiltInBundle } from '../schema/index.ts';
+import { fail, offerTool, type Actor, type BuiltInBundle, type PageTokens } from '../schema/index.ts';
+import type { AuditQuery } from './audit-chain.ts';
 import type { Observer, StatsQuery } from './observer.ts';
 
 const dayMs = 24 * 3600_000;
@@ -142,7 +143,7 @@ async function overview(
 }
 
 /** `audit_*`: the sealed record of every call. */
-export function auditTools(observer: Observer): BuiltInBundle {
+export function auditTools(observer: Observer, pages: PageTokens): BuiltInBundle {
   return {
     slug: 'audit',
     displayName: 'Audit',
@@ -159,7 +160,6 @@ export function auditTools(observer: Observer): BuiltInBundle {
             limit,
             page_token: {
               type: 'string',
-              pattern: '^[0-9]{1,15}$',
               description: 'next_page_token of an earlier answer, to go on behind it.',
             },
             tool: { type: 'string', description: 'Only calls of this tool, by its name: demo_foo.' },
@@ -169,15 +169,15 @@ export function auditTools(observer: Observer): BuiltInBundle {
         },
         returns: '{rows: [...], next_page_token?}',
         example: 'audit.list(limit=20)',
-        run: async (args) => {
-          const rows = await observer.auditRows({
-            limit: args.limit,
-            ...(args.page_token !== undefined && { before: Number(args.page_token) }),
-            ...(args.tool !== undefined && { tool: args.tool }),
-            ...(args.token_id !== undefined && { tokenId: args.token_id }),
-          });
+        run: async ({ limit: size, page_token, tool, token_id: tokenId }) => {
+          const wanted =
+            page_token === undefined
+              ? { ...(tool !== undefined && { tool }), ...(tokenId !== undefined && { tokenId }) }
+              : pages.read<Omit<AuditQuery, 'limit'>>('audit_list', page_token);
+          const rows = await observer.auditRows({ ...wanted, limit: size });
           const last = rows.at(-1);
-          return { rows, ...(rows.length === args.limit && last && { next_page_token: String(last['seq']) }) };
+          if (rows.length < size || !last) return { rows };
+          return { rows, next_page_token: pages.make('audit_list', { ...wanted, before: last['seq'] }) };
         },
       }),
       offerTool({

@@ -17,6 +17,7 @@ export * from './level.ts';
 export * from './names.ts';
 export * from './offer-tool.ts';
 export * from './pack.ts';
+export * from './page-token.ts';
 export * from './provider.ts';
 export * from './python-names.ts';
 export * from './record.ts';

@@ -1,4 +1,4 @@
-import { argsOf, fail, offerTool, type BuiltInBundle } from '../schema/index.ts';
+import { argsOf, offerTool, type BuiltInBundle, type PageTokens } from '../schema/index.ts';
 import { messageSchema, spawnSchema } from './message-schema.ts';
 import type { SessionPorts } from './ports.ts';
 import { sessionView } from './session-view.ts';
@@ -8,8 +8,15 @@ const statuses = ['starting', 'running', 'idle', 'ended', 'failed', 'timed_out']
 const sessionId = { type: 'string', description: 'Id of the session, ses_...' } as const;
 const pageSize = 100;
 
+interface Wanted {
+  project_id?: string;
+  status?: string;
+  /** Where the page before ended. */
+  before?: string;
+}
+
 /** session_list, _get, _events, _message, _spawn, _cancel, _answer, _end, _cleanup. */
-export function sessionTools(sessions: Sessions, ports: SessionPorts): BuiltInBundle {
+export function sessionTools(sessions: Sessions, ports: SessionPorts, pages: PageTokens): BuiltInBundle {
   return {
     slug: 'session',
     displayName: 'Sessions',
@@ -28,15 +35,18 @@ export function sessionTools(sessions: Sessions, ports: SessionPorts): BuiltInBu
         returns: '{sessions: [session], next_page_token?}',
         example: 'session.list(status="idle")',
         run: async ({ page_token, ...filter }, call) => {
-          const before = page_token === undefined ? undefined : fromToken(page_token);
-          const rows = await sessions.list(call.actor, filter, {
+          const { before, ...wanted }: Wanted =
+            page_token === undefined ? filter : pages.read('session_list', page_token);
+          const rows = await sessions.list(call.actor, wanted, {
             limit: pageSize + 1,
             ...(before !== undefined && { before }),
           });
           const page = rows.slice(0, pageSize);
           return {
             sessions: await Promise.all(page.map((row) => sessionView(ports, row, call.actor))),
-            ...(rows.length > page.length && { next_page_token: Buffer.from(page.at(-1)!.id).toString('base64url') }),
+            ...(rows.length > page.length && {
+              next_page_token: pages.make('session_list', { ...wanted, before: page.at(-1)!.id }),
+            }),
           };
         },
       }),
@@ -162,10 +172,4 @@ export function sessionTools(sessions: Sessions, ports: SessionPorts): BuiltInBu
       }),
     ],
   };
-}
-
-function fromToken(token: string): string {
-  const id = Buffer.from(token, 'base64url').toString();
-  if (!/^ses_[0-9a-z]{26}$/.test(id)) throw fail('page_token.invalid');
-  return id;
 }

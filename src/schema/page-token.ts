@@ -1,5 +1,5 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
-import { fail } from '../schema/index.ts';
+import { fail } from './errors.ts';
 
 /** Opaque, authenticated page tokens: they carry their list's filters and the place where the next page starts. */
 export interface PageTokens {
