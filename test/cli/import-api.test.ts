@@ -91,6 +91,21 @@ test('a document from a file or from standard input is only looked at with --dry
   assert.match((await cli(['import', 'openapi', '-', '--dry-run'], yaml())).out, /no host/);
 });
 
+test('a curl command that is only looked at allows no host', async () => {
+  const dry = await cli([
+    'import',
+    'curl',
+    'curl https://far.example.org',
+    '--bundle',
+    'far',
+    '--allow-hosts',
+    '--dry-run',
+  ]);
+  assert.equal(dry.code, 0, dry.err);
+  const config = await readFile(join(server.home, 'config.yaml'), 'utf8').catch(() => '');
+  assert.doesNotMatch(config, /far\.example\.org/);
+});
+
 test('a curl command becomes a tool', async () => {
   const made = await cli([
     'import',

@@ -215,3 +215,38 @@ test('a curl command becomes a tool, and its credentials secrets bound to its ho
     'import.invalid',
   );
 });
+
+test('a second command never takes the secret of the first, and shares one that is the same', async () => {
+  page.answer = (request, response) =>
+    response
+      .writeHead(200, { 'content-type': 'application/json' })
+      .end(JSON.stringify(request.headers.authorization?.endsWith('-of-the-first')));
+  const take = async (slug: string, token: string) =>
+    (
+      await call('catalog_import_curl', {
+        command: `curl '${page.url}/${slug}' -H 'Authorization: Bearer ${token}'`,
+        bundle: 'shared',
+        slug,
+      })
+    ).value.secrets;
+  assert.deepEqual(await take('first', 'token-of-the-first'), ['SHARED_AUTHORIZATION']);
+  assert.deepEqual(await take('second', 'token-of-the-second'), ['SHARED_AUTHORIZATION_2']);
+  assert.deepEqual(await take('third', 'token-of-the-first'), ['SHARED_AUTHORIZATION']);
+  assert.deepEqual(
+    [
+      (await call('shared_first', {})).value,
+      (await call('shared_second', {})).value,
+      (await call('shared_third', {})).value,
+    ],
+    [true, false, true],
+  );
+  // The host of a later command is added to those that the secret may go to already.
+  await call('secret_set', { name: 'SHARED_TOKEN', value: 'token-of-elsewhere', hosts: ['elsewhere.example.org'] });
+  const command = `curl '${page.url}/fourth?token=token-of-elsewhere'`;
+  await call('catalog_import_curl', { command, bundle: 'shared', slug: 'fourth' });
+  const { secrets } = (await call('secret_list', {})).value;
+  assert.deepEqual(secrets.find((each: { name: string }) => each.name === 'SHARED_TOKEN').hosts, [
+    'elsewhere.example.org',
+    page.host,
+  ]);
+});

@@ -105,7 +105,7 @@ test('text that looks like a placeholder stays text', () => {
     `curl 'https://example.org/a/\${KEY}' -u 'me\${KEY}:password' -H 'X-Note: \${KEY}' --data-raw 'say \${KEY}'`,
   );
   const { urlTemplate, headers, body, auth } = made.tool.httpImpl!.request;
-  assert.equal(urlTemplate, 'https://example.org/a/$${KEY}');
+  assert.equal(urlTemplate, 'https://example.org/a/$%7BKEY%7D');
   assert.equal(headers!['X-Note'], '$${KEY}');
   assert.equal(body, 'say $${KEY}');
   assert.equal((auth as { username: string }).username, 'me$${KEY}');

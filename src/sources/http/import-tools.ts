@@ -1,6 +1,7 @@
 import { Type } from 'typebox';
-import { fail, offerTool, type Actor, type BuiltInBundle, type Call } from '../../schema/index.ts';
-import type { SecretStore } from '../../store/index.ts';
+import { demandUnconfined, fail, offerTool, type Actor, type BuiltInBundle, type Call } from '../../schema/index.ts';
+import type { Secret, SecretStore } from '../../store/index.ts';
+import type { NameSecret } from './curl-template.ts';
 import { importCurl } from './curl.ts';
 import type { Dialler } from './dialler.ts';
 import { fetchText } from './fetch-text.ts';
@@ -116,8 +117,16 @@ async function takeCurl(
   call: Call,
   { dialler, secrets, store }: ImportDeps,
 ): Promise<object> {
+  demandUnconfined(call.actor, 'Importing a command');
   const prefix = secretPrefix(args.bundle);
-  const { tool, notes, secrets: found, host } = importCurl(args.command, { slug: args.slug, prefix });
+  const kept = await keptSecrets(secrets, prefix);
+  // A secret that other tools use stays what it is.
+  const nameSecret: NameSecret = (wish, value) => {
+    let name = wish;
+    for (let count = 2; kept.has(name) && kept.get(name)?.value !== value; count++) name = `${wish}_${count}`;
+    return name;
+  };
+  const { tool, notes, secrets: found, host } = importCurl(args.command, { slug: args.slug, prefix, nameSecret });
   const shown = {
     bundle: args.bundle,
     tool: tool.slug,
@@ -130,8 +139,21 @@ async function takeCurl(
   await store(call.actor, { slug: args.bundle, displayName: args.bundle }, [tool], 'fail');
   for (const { name, value } of found) {
     if (value === undefined) continue;
-    if (value.length >= 8) await secrets.set(name, value, [host]);
-    else notes.push(`${name} is shorter than 8 characters and was not kept. Set it with: oubliette secret set ${name}`);
+    const there = kept.get(name);
+    if (there && (!there.hosts || there.hosts.includes(host))) continue;
+    if (value.length >= 8) await secrets.set(name, value, [...(there?.hosts ?? []), host]);
+    else
+      notes.push(
+        `${name} was not kept: a secret has at least 8 characters. Set one with: oubliette secret set ${name}`,
+      );
   }
   return shown;
+}
+
+/** The secrets whose names begin alike; one that cannot be read any more keeps its name. */
+async function keptSecrets(secrets: SecretStore, prefix: string): Promise<Map<string, Secret | undefined>> {
+  const names = (await secrets.list()).map(({ name }) => name).filter((name) => name.startsWith(prefix));
+  return new Map(
+    await Promise.all(names.map(async (name) => [name, await secrets.get(name).catch(() => undefined)] as const)),
+  );
 }

@@ -63,7 +63,7 @@ export async function importCurlCommand(cli: Cli, source: string, options: CurlO
   const command = source === '-' ? await text(cli.terminal.input) : source;
   const { importCurl } = await import('../../../sources/http/index.ts');
   const server = await cli.server();
-  if (options.allowHosts) await allowHosts(server, [importCurl(command).host]);
+  if (options.allowHosts && !options.dryRun) await allowHosts(server, [importCurl(command).host]);
   const made = await server
     .call<{ bundle: string; tool: string; secrets: string[]; notes: string[] }>('catalog_import_curl', {
       command,

@@ -154,7 +154,8 @@ export function declare(args: Arguments, wish: string, schema: Value, isRequired
       .replace(/^(?=\d)/, '_')
       .slice(0, 60) || 'value';
   let name = base;
-  for (let count = 2; Object.hasOwn(args.properties, name) || name === '__proto__'; count++) name = `${base}_${count}`;
+  // Also no name that every object has already.
+  for (let count = 2; name in args.properties; count++) name = `${base}_${count}`;
   args.properties[name] = schema;
   if (isRequired) args.required.push(name);
   return name;
