@@ -81,11 +81,13 @@ export class ChangeQueue {
   }
 
   async #work(): Promise<void> {
+    await this.#gathering.again(this.#queue.length);
     while (this.#queue.length > 0) {
       const creations = creationsAtFront(this.#queue);
       this.#queue.splice(0, creations.length);
       if (creations.length > 0) await this.#createAll(creations);
       else await this.#applyGroup();
+      this.#gathering.answered(creations.length);
       const waiting = this.#queue.length;
       if (creations.length > 0 && waiting > 0)
         await this.#gathering.until(Math.min(groupSize, waiting + creations.length), waiting);

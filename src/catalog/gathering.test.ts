@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { Gathering } from './gathering.ts';
 
 describe('a gathering', () => {
@@ -32,6 +32,28 @@ describe('a gathering', () => {
     await new Promise<void>((resolve) => process.nextTick(resolve));
     assert.equal(isOver, false);
     await going;
+  });
+
+  it('waits for those who were answered together a moment ago, and for nobody else', async () => {
+    const gathering = new Gathering();
+    const isWaitedFor = async (): Promise<boolean> => {
+      gathering.answered(2);
+      let isOver = false;
+      const going = gathering.again(1).then(() => (isOver = true));
+      await new Promise<void>((resolve) => process.nextTick(resolve));
+      const hasWaited = !isOver;
+      gathering.arrived(2);
+      await going;
+      return hasWaited;
+    };
+    // On a busy machine the moment may be over before it is asked.
+    for (let n = 0; !(await isWaitedFor()); n++) assert.ok(n < 100, 'never waited for');
+
+    gathering.answered(1);
+    assert.ok((await turnsOf(gathering.again(1))) <= 1);
+    gathering.answered(2);
+    await sleep(10);
+    assert.ok((await turnsOf(gathering.again(1))) <= 1);
   });
 
   it('does not wait for those who never come, and waits again when they do', async () => {

@@ -12,6 +12,19 @@ export class Gathering {
   #wanted = Infinity;
   #go: (() => void) | undefined;
   #inVain = 0;
+  #answered = 0;
+  #answeredAt = 0;
+
+  /** So many were answered together: most likely they ask again. */
+  answered(count: number): void {
+    this.#answered = count;
+    this.#answeredAt = performance.now();
+  }
+
+  /** Resolves when those who were answered a moment ago are here again, of whom so many are. */
+  async again(waiting: number): Promise<void> {
+    if (performance.now() - this.#answeredAt < momentMs) await this.until(this.#answered, waiting);
+  }
 
   /** Resolves when as many wait as are wanted, or after a moment; at once when waiting was in vain lately. */
   async until(wanted: number, waiting: number): Promise<void> {

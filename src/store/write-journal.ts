@@ -29,7 +29,9 @@ const skipMark = 0x50494b53;
 const entryHead = 32;
 const noBytes = 0xffffffff;
 const lookForItEveryMs = 100;
-const pieceBytes = 128 * 1024;
+const longPieceBytes = 128 * 1024;
+/** What others write between two writes of ours. */
+const shortPieceBytes = 8 * 1024;
 /** Beyond half, somebody is told after each of these. */
 const parts = 8;
 const filledParts = (length: number): number => Math.floor((length / room) * parts);
@@ -150,7 +152,7 @@ export class WriteJournal {
   /** What does not last by itself, in the order in which it was written, with the place behind each. */
   *entries(): Generator<JournalEntry & { next: JournalPlace }> {
     const head = this.#head();
-    const ahead = this.#ahead();
+    const ahead = this.#ahead(longPieceBytes);
     for (let read = head && this.#entryAt(head.start, ahead); read; read = this.#entryAt(read.next, ahead))
       if (read.path !== undefined) yield { path: read.path, bytes: read.bytes, next: read.next };
   }
@@ -168,7 +170,8 @@ export class WriteJournal {
 
   #end({ start }: Head): JournalPlace {
     let end = this.#known && this.#known.at >= start.at ? this.#known : start;
-    for (let read = this.#entryAt(end); read; read = this.#entryAt(end)) end = read.next;
+    const ahead = this.#ahead(shortPieceBytes);
+    for (let read = this.#entryAt(end, ahead); read; read = this.#entryAt(end, ahead)) end = read.next;
     return (this.#known = end);
   }
 
@@ -181,7 +184,7 @@ export class WriteJournal {
 
   #entryAt(
     { at, sum }: JournalPlace,
-    readAt: Read = (from, length) => this.#read(from, length),
+    readAt: Read,
   ): { path?: string; bytes: Buffer | undefined; next: JournalPlace } | undefined {
     const left = room - (at % room);
     const wrapped = { bytes: undefined, next: { at: at + left, sum } };
@@ -211,8 +214,8 @@ export class WriteJournal {
     };
   }
 
-  /** Reads on in long pieces: to ask the system for every entry costs more than all else that is done with it. */
-  #ahead(): Read {
+  /** Reads on in pieces: to ask the system for every entry costs more than all else that is done with it. */
+  #ahead(pieceBytes: number): Read {
     let piece: Buffer = Buffer.alloc(0);
     let start = 0;
     return (at, length) => {
