@@ -16,7 +16,7 @@ export interface ErrorAnswer {
 /** Any failure in the one shape that all of REST has; what is our own fault goes to the log as well. */
 export function errorAnswer(failure: Failure, requestId: string, url: string, { log, redact }: ErrorSink): ErrorAnswer {
   const { code, http, message } = failure;
-  if (http >= 500 && code !== 'server.busy')
+  if (http === 500)
     log.error({ span: 'rest.request', err: failure.cause ?? failure, requestId, path: pathOf(url) }, message);
   const wait = code === 'rate.limited' || code === 'server.busy' ? /in (\d+) s/.exec(message)?.[1] : undefined;
   const details = failure.details.map((each) => ({ path: redact(each.path), message: redact(each.message) }));

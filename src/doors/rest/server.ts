@@ -32,7 +32,8 @@ export async function httpServer(options: ServerOptions): Promise<FastifyInstanc
     frameworkErrors: (error, request, reply) => void sendError(error, request, reply, options),
     clientErrorHandler: answerClientError,
     forceCloseConnections: 'idle',
-    return503OnClosing: true,
+    // Who asks while the server stops is refused by our own check too.
+    return503OnClosing: false,
   });
   app.setValidatorCompiler(() => () => true);
   app.setSerializerCompiler(() => (value) => JSON.stringify(value));
@@ -49,12 +50,15 @@ export async function httpServer(options: ServerOptions): Promise<FastifyInstanc
   };
   app.setNotFoundHandler(notFound);
   jsonBodies(app, options.room);
+  let isStopping = false;
+  app.addHook('preClose', async () => void (isStopping = true));
   app.addHook('onRequest', (request, reply, done) => {
     const { http } = settings();
     try {
       checkHost(request, http.publicUrl);
       checkOrigin(request, http);
       allowOrigin(request, reply, http);
+      if (isStopping) throw fail('server.stopping');
       // Nobody reads a body that nobody asked for.
       if (request.is404) void notFound(request, reply);
       else done();
