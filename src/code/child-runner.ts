@@ -42,11 +42,11 @@ export function programRunner(native: Native): (message: ToChild, tail: Buffer) 
     printLeft = message.maxPrintBytes;
     printedTooMuch = false;
     try {
-      let state = settleNames(message.op === 'start' ? start(message) : resume(message, tail), message);
+      let state = settleNames(message.op === 'start' ? start(message) : resume(message, tail));
       let taken = 0;
       for (const call of message.ahead ?? []) {
         if (!(state instanceof native.MontySnapshot) || !isSameCall(asked(state), call)) break;
-        state = settleNames(answered(state, call), message);
+        state = settleNames(answered(state, call));
         taken++;
       }
       const reply = report(state, message.inlineBytes);
@@ -59,9 +59,12 @@ export function programRunner(native: Native): (message: ToChild, tail: Buffer) 
   };
 
   function start(message: Extract<ToChild, { op: 'start' }>): unknown {
-    const inputs = Object.fromEntries(
-      Object.entries(message.inputs ?? {}).map(([name, json]) => [name, fromJson(json)]),
-    );
+    // Set from the start, and not told when asked for: asked from within a function, the interpreter may give the wrong name.
+    const inputs = Object.fromEntries([
+      ...message.packs.map((name) => [name, packValue(name)]),
+      ...message.bare.map((name) => [name, Object.defineProperty(() => undefined, 'name', { value: name })]),
+      ...Object.entries(message.inputs ?? {}).map(([name, json]) => [name, fromJson(json)]),
+    ]) as Record<string, unknown>;
     const names = Object.keys(inputs);
     const parsed = programs.compile(message.code, names);
     if (parsed instanceof native.MontyException) return parsed;
@@ -90,19 +93,9 @@ export function programRunner(native: Native): (message: ToChild, tail: Buffer) 
     return snapshot.resume({ returnValue: fromJson(value ?? 'null') });
   }
 
-  /** Answers what names mean until something else happens. */
-  function settleNames(
-    state: unknown,
-    { packs, bare }: { packs: readonly string[]; bare: readonly string[] },
-  ): unknown {
-    while (state instanceof native.MontyNameLookup) {
-      const lookup = state as NameLookup;
-      const name = lookup.variableName;
-      if (packs.includes(name)) state = lookup.resume({ value: packValue(name) });
-      else if (bare.includes(name))
-        state = lookup.resume({ value: Object.defineProperty(() => undefined, 'name', { value: name }) });
-      else state = lookup.resume();
-    }
+  /** Names that are still asked for mean nothing. */
+  function settleNames(state: unknown): unknown {
+    while (state instanceof native.MontyNameLookup) state = (state as NameLookup).resume();
     return state;
   }
 

@@ -121,7 +121,12 @@ export function openEngine(options: EngineOptions): Engine {
           options.limits().timeoutMs,
         );
         if (head.op === 'failed')
-          return programError(head.type, head.message, prepared.ownLines(head.frames), prepared.source);
+          return programError(
+            head.type,
+            head.message,
+            prepared.ownLines(prepared.shapeLines(head.frames)),
+            prepared.source,
+          );
       } catch (error) {
         const { type, message } = endOf(error, options.limits());
         return programError(type, message, [], prepared.source);
@@ -172,7 +177,7 @@ async function findBefore(
   world: World,
   inputs: readonly string[],
 ): Promise<ProgramError | undefined> {
-  const at = (line: number): TraceFrame[] => ownLines([{ line: line + (shape.forwardNames.length > 0 ? 1 : 0) }]);
+  const at = (line: number): TraceFrame[] => ownLines([{ line }]);
   if (shape.decoratorLine !== undefined) {
     const message = 'decorators are not supported. Call the function on the other one: f = wrap(f)';
     return programError('NotImplementedError', message, at(shape.decoratorLine), source);

@@ -1,22 +1,42 @@
-import type { ProgramShape } from './program-shape.ts';
+import { unknownOn, type ProgramShape } from './program-shape.ts';
 import { resolvePack, unknownFunction, unknownName, unknownPack } from './resolve-name.ts';
 import type { World } from './world.ts';
 
-/** Turns the interpreter's words about our names into what their author needs: what exists, and what is near. */
-export async function explain(type: string, message: string, shape: ProgramShape, world: World): Promise<string> {
-  const name = /^name '(\w+)' is not defined$/.exec(message)?.[1];
-  if (type === 'NameError' && name !== undefined && !shape.boundNames.has(name))
-    return isUsedAsPack(name, shape) ? unknownPack(world, name) : unknownName(world, name);
-  const attribute = /^'(\w+)' object has no attribute '(\w+)'$/.exec(message);
-  if (type === 'AttributeError' && attribute) {
-    const pack = await resolvePack(world, attribute[1]!);
-    if (!pack) return message;
-    const found = await pack.find(attribute[2]!);
-    return found
-      ? `${found.fullName} is a function: call it, ${found.signature}`
-      : unknownFunction(pack, attribute[2]!);
+export interface Explained {
+  type: string;
+  message: string;
+}
+
+const undefinedName = /^(?:name '([^']+)' is not defined|cannot access local variable '([^']+)' where .*)$/;
+
+/**
+ * Turns the interpreter's words about our names into what their author needs: what exists, and what is near. `line` is where
+ * it happened, in the text that the shape was read from.
+ */
+export async function explain(
+  { type, message }: Explained,
+  shape: ProgramShape,
+  world: World,
+  line: number | undefined,
+): Promise<Explained> {
+  const [, missing, unset] = undefinedName.exec(message) ?? [];
+  const said = missing ?? unset;
+  if ((type === 'NameError' || type === 'UnboundLocalError') && said !== undefined) {
+    // Inside a function the interpreter may speak of another name than the one that it missed.
+    const name = shape.boundNames.has(said) && line !== undefined ? unknownOn(shape, line)[0] : missing;
+    if (name === undefined) return { type, message };
+    if (shape.boundNames.has(name)) return { type: 'NameError', message: `name '${name}' is not defined` };
+    const text = isUsedAsPack(name, shape) ? unknownPack(world, name) : unknownName(world, name);
+    return { type: 'NameError', message: await text };
   }
-  return message;
+  const attribute = /^'(\w+)' object has no attribute '(\w+)'$/.exec(message);
+  const pack = type === 'AttributeError' && attribute ? await resolvePack(world, attribute[1]!) : undefined;
+  if (!attribute || !pack) return { type, message };
+  const found = await pack.find(attribute[2]!);
+  const text = found
+    ? `${found.fullName} is a function: call it, ${found.signature}`
+    : unknownFunction(pack, attribute[2]!);
+  return { type, message: text };
 }
 
 function isUsedAsPack(name: string, shape: ProgramShape): boolean {

@@ -32,8 +32,7 @@ export interface Snapshot {
 
 /** A program that asks what a name means. */
 export interface NameLookup {
-  readonly variableName: string;
-  resume(answer?: { value: unknown }): unknown;
+  resume(): unknown;
 }
 
 /** A program that has ended. */

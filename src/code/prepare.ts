@@ -20,7 +20,9 @@ export interface Prepared {
   firstCall: FirstCall;
   /** The code with its first `count` certain calls, or the closed one, replaced by inputs of the names that `knownName` gives, on the same lines. */
   withKnown(count: number): string;
-  /** Lines of the interpreter as lines of `source`. */
+  /** Lines of the interpreter as lines of the text that the shape was read from. */
+  shapeLines(frames: readonly TraceFrame[]): TraceFrame[];
+  /** Those as lines of `source`. */
   ownLines(frames: readonly TraceFrame[]): TraceFrame[];
 }
 
@@ -45,8 +47,8 @@ export function prepare(text: string, snippets: Snippets): Prepared {
   const source = stripWrapping(text);
   const expanded = expandSnippets(source, snippets);
   const shape = programShape(expanded.code);
-  // The interpreter asks the host for names that are defined further down; a first value in front prevents it.
-  const front = shape.forwardNames.length > 0 ? `${shape.forwardNames.join(' = ')} = None\n` : '';
+  // Inside a function the interpreter confuses names that its top level has not met; a line that never runs makes them known.
+  const front = shape.forwardNames.length > 0 ? `if False: ${shape.forwardNames.join(' = ')} = None\n` : '';
   const end = shape.endsInExpression ? '' : `\n'${nothing}'`;
   const lastLine = expanded.code.split('\n').length;
   const certain = certainCalls(shape);
@@ -73,11 +75,12 @@ export function prepare(text: string, snippets: Snippets): Prepared {
         };
       return known.code;
     },
-    ownLines: (frames) =>
-      frames.map((frame) => {
-        const line = Math.min(lastLine, Math.max(1, frame.line - (front === '' ? 0 : 1)));
-        return { ...frame, line: expanded.lines?.[line - 1] ?? line };
-      }),
+    shapeLines: (frames) =>
+      frames.map((frame) => ({
+        ...frame,
+        line: Math.min(lastLine, Math.max(1, frame.line - (front === '' ? 0 : 1))),
+      })),
+    ownLines: (frames) => frames.map((frame) => ({ ...frame, line: expanded.lines?.[frame.line - 1] ?? frame.line })),
   };
   if (!expanded.lines && text.length <= maxKeptLength) {
     if (kept.size >= maxKept) kept.delete(kept.keys().next().value!);

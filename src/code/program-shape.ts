@@ -9,7 +9,7 @@ export interface ProgramShape {
   freeNames: Set<string>;
   /** Names the program itself gives a meaning somewhere. */
   boundNames: Set<string>;
-  /** Top-level names that a function further up uses: the interpreter would ask the host for them. */
+  /** Top-level names that a function further up uses, or that only functions set: the interpreter would take them for others. */
   forwardNames: string[];
   endsInExpression: boolean;
   /** Calls that can be checked before anything runs. */
@@ -33,6 +33,17 @@ const statementWords = new Set(
 
 const noTargets = new Set('assert def del global nonlocal raise return'.split(' '));
 
+const builtins = new Set(
+  (
+    'Exception KeyboardInterrupt StopIteration SystemExit abs all any bin bool bytes chr dict divmod enumerate filter float frozenset ' +
+    'getattr hasattr hash hex id int isinstance iter len list map max min next oct open ord pow print property range repr reversed ' +
+    'round set setattr slice sorted str sum tuple type zip'
+  ).split(' '),
+);
+
+/** True for what the interpreter knows by itself. */
+const isBuiltin = (name: string): boolean => builtins.has(name) || /^(?:__|[A-Z]\w*(?:Error|Exception)$)/.test(name);
+
 /** Reads a program's shape; never fails, broken programs are the interpreter's to refuse. */
 export function programShape(code: string): ProgramShape {
   const tokens = pythonTokens(code);
@@ -49,10 +60,12 @@ export function programShape(code: string): ProgramShape {
     const first = line.tokens[0]!;
     if (first.text === '@' && decoratorLine === undefined) decoratorLine = first.line;
     const all = [...everyToken(line.tokens)];
-    for (const [name, at] of boundIn(all)) {
+    for (const { name, at, isInner } of boundIn(all)) {
       if (!bound.has(name)) bound.set(name, at);
-      if (!isInFunction && !moduleBound.has(name)) moduleBound.set(name, at);
+      if (!isInFunction && !isInner) moduleBound.set(name, Math.min(at, moduleBound.get(name) ?? Infinity));
     }
+    if (first.text === 'global')
+      for (const { text } of readNames(all)) moduleBound.set(text, moduleBound.get(text) ?? Infinity);
     const opensFunction = first.text === 'def' || (first.text === 'async' && line.tokens[1]?.text === 'def');
     const isLambda = all.some((token) => token.text === 'lambda');
     for (const token of readNames(all)) {
@@ -63,7 +76,7 @@ export function programShape(code: string): ProgramShape {
     if (opensFunction) functionIndents.push(line.indent);
   }
   const forwardNames = [...moduleBound]
-    .filter(([name, at]) => (firstUseInFunction.get(name) ?? Infinity) < at)
+    .filter(([name, at]) => !isBuiltin(name) && (firstUseInFunction.get(name) ?? Infinity) < at)
     .map(([name]) => name);
   const shape: ProgramShape = {
     tokens,
@@ -90,8 +103,23 @@ function* readNames(all: readonly Token[]): Generator<Token> {
   }
 }
 
+/** Names on a line that the program reads and nothing gives a meaning before. */
+export function unknownOn({ tokens, boundNames, forwardNames }: ProgramShape, line: number): string[] {
+  const all = [...everyToken(tokens)];
+  const isUnknown = ({ text }: Token): boolean =>
+    !isBuiltin(text) && (!boundNames.has(text) || forwardNames.includes(text));
+  return [...readNames(all)].filter((token) => token.line === line && isUnknown(token)).map(({ text }) => text);
+}
+
+interface Binding {
+  name: string;
+  at: number;
+  /** Means something inside a function, lambda or comprehension of the line alone. */
+  isInner: boolean;
+}
+
 /** Names that a line binds: assignments, loops, functions with their parameters, imports, `as`, walrus, lambda. */
-function* boundIn(all: readonly Token[]): Generator<[string, number]> {
+function* boundIn(all: readonly Token[]): Generator<Binding> {
   const word = all[0]?.text === 'async' ? all[1]?.text : all[0]?.text;
   if (word === 'import' || word === 'from') {
     yield* imported(all, word);
@@ -101,6 +129,7 @@ function* boundIn(all: readonly Token[]): Generator<[string, number]> {
   /** For every open bracket: does it hold an index, as in `x[i]`? */
   const brackets: boolean[] = [];
   let isLoop = false;
+  let isComprehension = false;
   let lambdaDepth = -1;
   for (let i = 0; i < all.length; i++) {
     const token = all[i]!;
@@ -114,7 +143,7 @@ function* boundIn(all: readonly Token[]): Generator<[string, number]> {
       continue;
     }
     if (token.kind !== 'name') continue;
-    if (text === 'for') isLoop = true;
+    if (text === 'for') [isLoop, isComprehension] = [true, depth > 0];
     else if (text === 'in') isLoop = false;
     else if (text === 'lambda') lambdaDepth = depth;
     if (keywords.has(text) || before === '.') continue;
@@ -122,7 +151,8 @@ function* boundIn(all: readonly Token[]): Generator<[string, number]> {
     const isParameter =
       (word === 'def' && depth > 0 && before !== '=' && before !== ':') || (depth === lambdaDepth && before !== '=');
     const isNamed = before === 'def' || before === 'as' || after === ':=' || (i === 0 && after === ':');
-    if (isTarget || isParameter || isNamed || isLoop) yield [text, token.start];
+    const isInner = !isTarget && !isNamed && (isParameter || isComprehension);
+    if (isTarget || isParameter || isNamed || isLoop) yield { name: text, at: token.start, isInner };
   }
 }
 
@@ -133,12 +163,12 @@ const isIndexed = (before: Token | undefined): boolean =>
 const isAssignment = (token: Token): boolean =>
   token.depth === 0 && token.kind === 'op' && /^(?:=|[-+*/%@&|^]=|\*\*=|\/\/=|<<=|>>=)$/.test(token.text);
 
-function* imported(all: readonly Token[], word: string): Generator<[string, number]> {
+function* imported(all: readonly Token[], word: string): Generator<Binding> {
   const from = word === 'from' ? all.findIndex((token) => token.text === 'import') : 0;
   for (let i = from + 1; i < all.length; i++) {
     const token = all[i]!;
     if (token.kind !== 'name' || token.text === 'as' || all[i - 1]?.text === '.' || all[i + 1]?.text === 'as') continue;
-    yield [token.text, token.start];
+    yield { name: token.text, at: token.start, isInner: false };
   }
 }
 

@@ -18,8 +18,6 @@ export type ToChild =
   /** Goes on with the program that waits in this child, or with the snapshot in the tail. */
   | {
       op: 'resume';
-      packs: string[];
-      bare: string[];
       answer: AnswerFields;
       /** Answers of the calls that come next: where the program makes them, it goes on without asking. */
       ahead?: readonly AheadCall[];

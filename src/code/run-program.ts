@@ -8,6 +8,7 @@ import { isSameCall, type CertainCall } from './made-call.ts';
 import { knownName, type Prepared } from './prepare.ts';
 import { jsonText, ProgramCalls, ProgramEnd, type Answers } from './program-calls.ts';
 import { programError } from './program-error.ts';
+import { rightLines } from './right-lines.ts';
 import type { FromChild, ToChild } from './protocol.ts';
 
 const maxPrintBytes = 4 * 1024 * 1024;
@@ -38,11 +39,12 @@ export async function runProgram(
         ...(format ? { format } : {}),
       };
     }
-    const message = await explain(head.type, head.message, prepared.shape, request.world);
+    const frames = rightLines(head, prepared.shape, prepared.shapeLines(head.frames));
+    const { type, message } = await explain(head, prepared.shape, request.world, frames.at(-1)?.line);
     return {
       ok: false,
       printed: program.printed,
-      error: programError(head.type, message, prepared.ownLines(head.frames), prepared.source),
+      error: programError(type, message, prepared.ownLines(frames), prepared.source),
     };
   } catch (error) {
     request.signal?.throwIfAborted();
@@ -202,8 +204,6 @@ class RunningProgram implements Lingering {
   #resume({ answer, ahead }: Answers): Segment {
     return {
       op: 'resume',
-      packs: this.#names.packs,
-      bare: this.#names.bare,
       answer,
       ...(ahead.length > 0 ? { ahead } : {}),
       maxPrintBytes: maxPrintBytes - this.#printedBytes,

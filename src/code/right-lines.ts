@@ -1,0 +1,28 @@
+import type { ProgramShape } from './program-shape.ts';
+import type { TraceFrame } from './protocol.ts';
+
+/**
+ * Two failures the interpreter tells with another line than the one that failed: of a call with too few or too many
+ * arguments it gives the function's own line, of a variable without a value the statement before. Everything else stays.
+ */
+export function rightLines(
+  { type, message }: { type: string; message: string },
+  { tokens }: Pick<ProgramShape, 'tokens'>,
+  frames: readonly TraceFrame[],
+): readonly TraceFrame[] {
+  const last = frames.at(-1);
+  if (!last) return frames;
+  const called = type === 'TypeError' && /^(\S+)\(\) (?:missing|takes) /.exec(message)?.[1];
+  const unset = type === 'UnboundLocalError' && /'([^']+)'/.exec(message)?.[1];
+  const linesOf = (name: string, isWanted: (i: number) => boolean): number[] => [
+    ...new Set(tokens.flatMap(({ text, line }, i) => (text === name && isWanted(i) ? [line] : []))),
+  ];
+  const isDefined = (i: number): boolean => tokens[i - 1]?.text === 'def';
+  if (called && linesOf(called, isDefined).includes(last.line)) {
+    const calls = linesOf(called, (i) => !isDefined(i) && tokens[i + 1]?.text === '(');
+    return calls.length === 1 ? [{ line: calls[0]! }] : frames;
+  }
+  const begins = last.functionName === undefined ? 1 : (linesOf(last.functionName, isDefined)[0] ?? 1);
+  const line = unset && linesOf(unset, () => true).find((use) => use >= Math.max(last.line, begins));
+  return line ? [...frames.slice(0, -1), { ...last, line }] : frames;
+}
