@@ -7,6 +7,7 @@ import { closeAll, type Closers } from './main/closers.ts';
 import { finishConnections } from './main/finish-connections.ts';
 import { openDoors } from './main/doors.ts';
 import { openGround, version, type ServerOptions } from './main/ground.ts';
+import { keepRetention } from './main/retention.ts';
 import { openTools, type Tools } from './main/tools.ts';
 
 /** To whom the files of agents belong. */
@@ -75,6 +76,7 @@ async function build(options: ServerOptions, closers: Closers): Promise<RunningS
   closers.push(await announce(home.serverInfo, info));
   tools.servers.connect();
   const { log } = ground.observe;
+  closers.push(keepRetention(tools.gate, settings, log));
   const durationMs = Math.round(performance.now() - startedAt);
   log.info({ span: 'server.start', status: 'ok', durationMs, url, version }, `ready at ${url}`);
   closers.push(() => log.info({ span: 'server.stop', status: 'ok', url }, 'stopping'));

@@ -24,4 +24,5 @@ export const exampleConfig = `# Settings of Oubliette. Changes are taken over wi
 # output: { maxInlineBytes: 50000, resultTtlSeconds: 3600, previewLines: 10 }
 # stats: { enabled: true }
 # limits: { depth: 3, agents: 50, costUsd: 10 }
+# retention: { auditDays: 365, sessionDays: 30 }
 `;

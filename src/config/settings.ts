@@ -33,6 +33,7 @@ export function toSettings(config: ConfigFile, prompts: Record<string, string>, 
       reconnectGraceMs: 10_000,
       ...config.limits,
     },
+    retention: config.retention ?? {},
     prompts,
   });
 }

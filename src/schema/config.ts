@@ -5,6 +5,7 @@ const Text = Type.String({ minLength: 1 });
 const Texts = Type.Array(Type.String());
 const TextMap = Type.Record(Type.String(), Type.String());
 const Count = Type.Integer({ minimum: 1 });
+const Days = Type.Integer({ minimum: 1, maximum: 36_500 });
 const opt = Type.Optional;
 
 export const SnippetParam = strict({
@@ -113,6 +114,7 @@ export const Config = strict({
       reconnectGraceMs: opt(Count),
     }),
   ),
+  retention: opt(strict({ auditDays: opt(Days), sessionDays: opt(Days) })),
 });
 export type ConfigFile = Static<typeof Config>;
 
@@ -139,6 +141,8 @@ export interface Settings {
   providers: Record<string, ProviderConfig>;
   sandbox: Filled<NonNullable<ConfigFile['sandbox']>>;
   limits: Filled<NonNullable<ConfigFile['limits']>>;
+  /** What is not named stays. */
+  retention: { auditDays?: number; sessionDays?: number };
   /** Instructions per pack, from prompts.yaml. */
   prompts: Record<string, string>;
 }

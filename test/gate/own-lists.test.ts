@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict';
-import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { newId } from '../../src/schema/index.ts';
-import { Database, openSessions, type SessionRow } from '../../src/store/index.ts';
+import { keepEndedSessions } from '../kit/ended-sessions.ts';
 import { testServer, type TestServer } from '../kit/server.ts';
 
 let server: TestServer;
@@ -21,54 +19,13 @@ const forged = (token: string): string[] => [
   '1',
 ];
 
-async function keepEndedSessions(projectId: string, count: number): Promise<void> {
-  const db = new Database(join(server.home, 'state.db'));
-  const tables = await openSessions(db);
-  const at = new Date().toISOString();
-  const row: Omit<SessionRow, 'id' | 'root_id'> = {
-    project_id: projectId,
-    workspace_id: newId('wsp'),
-    parent_id: null,
-    depth: 0,
-    status: 'ended',
-    agent: 'embedded',
-    model: null,
-    owner: 'someone',
-    turn: 1,
-    last_turn: 1,
-    permissions: 'auto',
-    caller: null,
-    place: null,
-    box: null,
-    key_grant: null,
-    spool_offset: 0,
-    agent_state: null,
-    error: null,
-    input_tokens: 0,
-    output_tokens: 0,
-    cost_usd: 0,
-    reserved_usd: 0,
-    node: null,
-    wanted: null,
-    created_at: at,
-    updated_at: at,
-  };
-  await db.write(() => {
-    for (let i = 0; i < count; i++) {
-      const id = newId('ses');
-      tables.insert({ ...row, id, root_id: id });
-    }
-  });
-  await db.close();
-}
-
 test('a page token of sessions carries its filters, which win over others, and cannot be made by hand', async () => {
   const [one, other] = [
     (await server.call('project_create', { name: 'one' })).value.id,
     (await server.call('project_create', { name: 'other' })).value.id,
   ];
-  await keepEndedSessions(one, 120);
-  await keepEndedSessions(other, 5);
+  await keepEndedSessions(server.home, one, 120);
+  await keepEndedSessions(server.home, other, 5);
   const first = await page('session_list', { project_id: one, status: 'ended' });
   assert.equal(first.sessions.length, 100);
   for (const more of [{}, { project_id: other, status: 'idle' }]) {

@@ -1,7 +1,8 @@
-// Loaded into a server before anything else: each SIGUSR2 sets its clock, first a day ahead, then a day back, and so on.
+// Loaded into a server before anything else: its clock is CLOCK_AHEAD_DAYS ahead, and each SIGUSR2 sets it, first a day ahead,
+// then a day back, and so on.
 const dayMs = 24 * 3600_000;
 const RealDate = Date;
-let aheadMs = 0;
+let aheadMs = Number(process.env['CLOCK_AHEAD_DAYS'] ?? 0) * dayMs;
 
 class JumpingDate extends RealDate {
   constructor(...args: unknown[]) {

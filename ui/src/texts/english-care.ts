@@ -287,6 +287,8 @@ export const englishCare = {
   'settings.about.snippets': 'Templates that programs call with $name.',
   'settings.section.stats': 'Statistics',
   'settings.about.stats': 'Whether calls are counted, and where reports may lie.',
+  'settings.section.retention': 'Retention',
+  'settings.about.retention': 'After how many days the audit and finished sessions go. Without a number they stay.',
   'settings.section.docs': 'Documentation',
   'settings.about.docs': 'Where the documentation of packs is found.',
   'settings.section.providers': 'Model providers',

@@ -299,6 +299,9 @@ export const germanCare: Record<keyof typeof englishCare, string> = {
   'settings.about.snippets': 'Vorlagen, die Programme mit $name aufrufen.',
   'settings.section.stats': 'Statistik',
   'settings.about.stats': 'Ob Aufrufe gezählt werden und wo Berichte liegen dürfen.',
+  'settings.section.retention': 'Aufbewahrung',
+  'settings.about.retention':
+    'Nach wie vielen Tagen das Protokoll und beendete Sitzungen gehen. Ohne Zahl bleiben sie.',
   'settings.section.docs': 'Dokumentation',
   'settings.about.docs': 'Wo die Dokumentation der Packs steht.',
   'settings.section.providers': 'Modellanbieter',

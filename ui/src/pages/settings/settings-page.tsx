@@ -33,6 +33,7 @@ const sections = [
   'aliases',
   'snippets',
   'stats',
+  'retention',
   'docs',
   'providers',
   'fs',
