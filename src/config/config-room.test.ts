@@ -33,6 +33,7 @@ describe('reading', () => {
         callerTimeoutMs: 60_000,
         reconnectGraceMs: 10_000,
       },
+      retention: {},
       prompts: {},
     });
     const text = await readFile(at('config.yaml'), 'utf8');
@@ -49,7 +50,7 @@ describe('reading', () => {
     assert.equal(again.current().servers['docs']?.url, 'https://mcp.example.com/mcp');
   });
 
-  test('takes every key of the contract', async () => {
+  test('takes every key', async () => {
     await put('prompts.yaml', 'packs: { excel: "instructions.." }\n');
     await put(
       'config.yaml',
@@ -70,6 +71,7 @@ agents: { default: claude, claude: { driver: acp, command: c, args: [a], env: {A
 providers: { main: { shape: openai, baseUrl: "http://m", secret: OPENAI_KEY, prices: { some-model: { in: 1.0, out: 4.0 } } } }
 sandbox: { driver: podman, level: strict, memoryMb: 2049, pids: 513, cpus: 3 }
 limits: { depth: 4, agents: 51, costUsd: 11, sessionsPerProject: 11, idleMinutes: 31, callerTimeoutMs: 60001, reconnectGraceMs: 10001 }
+retention: { auditDays: 365, sessionDays: 30 }
 `,
     );
     const settings = (await open()).current();
@@ -119,6 +121,7 @@ limits: { depth: 4, agents: 51, costUsd: 11, sessionsPerProject: 11, idleMinutes
         callerTimeoutMs: 60_001,
         reconnectGraceMs: 10_001,
       },
+      retention: { auditDays: 365, sessionDays: 30 },
       prompts: { excel: 'instructions..' },
     });
     assert.ok(Object.isFrozen(settings.servers['github']));
