@@ -238,6 +238,23 @@ describe('the palette', () => {
     await page.locator('.tool-card', { hasText: 'only you see this' }).waitFor();
   });
 
+  test('opens what was typed, not what is still listed, when Enter comes before the answer', async () => {
+    let answer = (): void => undefined;
+    const held = new Promise<void>((resolve) => (answer = resolve));
+    await page.route('**/tools/tools/search?*', async (route) => {
+      await held;
+      await route.continue();
+    });
+    await page.keyboard.press('Control+k');
+    await page.locator('[cmdk-item]').first().waitFor();
+    await page.keyboard.type('bar');
+    await page.keyboard.press('Enter');
+    answer();
+    await page.getByRole('dialog').getByRole('heading', { name: 'Bar', exact: true }).waitFor();
+    await page.unroute('**/tools/tools/search?*');
+    await page.keyboard.press('Escape');
+  });
+
   test('puts a result into the message instead', async () => {
     await message().focus();
     await page.keyboard.type('colour: ');

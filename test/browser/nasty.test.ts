@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Page } from 'playwright-core';
-import { bundleId, setting, type Setting } from './browser-kit.ts';
+import { bundleId, comesToBe, setting, type Setting } from './browser-kit.ts';
 import { path } from './furnish.ts';
 
 let world: Setting;
@@ -81,6 +81,70 @@ describe('a form', () => {
     await run();
     await page.locator('.meter .badge.good').waitFor();
     assert.deepEqual(await sent(), { anything: [1, { a: null }], many: [7] });
+  });
+
+  test('keeps an entry under its new name alone, and each row its own text when another one goes', async () => {
+    await tool('rows', {
+      type: 'object',
+      properties: {
+        labels: { type: 'object', additionalProperties: { type: 'string' } },
+        list: { type: 'array', items: {} },
+      },
+    });
+    await page.getByRole('button', { name: 'labels', exact: true }).click();
+    const entries = page.getByRole('group', { name: 'labels' });
+    await entries.getByRole('button', { name: 'Add entry' }).click();
+    await entries.getByRole('textbox', { name: 'Key' }).fill('colour');
+    await entries.getByRole('textbox', { name: 'Value' }).fill('red');
+    await entries.getByRole('button', { name: 'Add entry' }).click();
+    await entries.getByRole('textbox', { name: 'Key' }).nth(1).fill('size');
+    await entries.getByRole('textbox', { name: 'Value' }).nth(1).fill('12');
+    await entries.getByRole('button', { name: 'Remove colour' }).click();
+    await comesToBe(() => entries.getByRole('textbox', { name: 'Key' }).inputValue(), 'size');
+    const list = page.getByRole('group', { name: 'list' });
+    for (const [index, text] of ['{"a": 1}', 'two'].entries()) {
+      await list.getByRole('button', { name: 'Add item' }).click();
+      await list.getByRole('textbox').nth(index).fill(text);
+    }
+    await list.getByRole('button', { name: 'Remove 1' }).click();
+    await comesToBe(() => list.getByRole('textbox').inputValue(), '"two"');
+    await run();
+    await page.locator('.meter .badge.good').waitFor();
+    assert.deepEqual(await sent(), { labels: { size: '12' }, list: ['two'] });
+  });
+
+  test('sends no JSON that is only half typed, and does not take the focus from a text that grows long', async () => {
+    await tool('half', {
+      type: 'object',
+      properties: { name: { type: 'string' }, anything: {}, kind: { $ref: '#/definitions/kind' } },
+      definitions: {
+        kind: {
+          oneOf: ['circle', 'square'].map((kind) => ({
+            type: 'object',
+            properties: { kind: { const: kind }, [`of ${kind}`]: { type: 'number' } },
+            required: ['kind'],
+          })),
+        },
+      },
+    });
+    await page.getByRole('textbox', { name: 'name' }).focus();
+    await page.keyboard.type('n'.repeat(90));
+    assert.equal(await page.getByRole('textbox', { name: 'name' }).inputValue(), 'n'.repeat(90));
+    await page.getByLabel('Form', { exact: true }).selectOption('square');
+    await page.getByRole('textbox', { name: 'of square' }).fill('2');
+    await page.getByRole('textbox', { name: 'anything' }).fill('[1]');
+    await page.getByRole('textbox', { name: 'anything' }).fill('[1, 2');
+    await page.getByText('This is not valid JSON yet.').waitFor();
+    await run();
+    await comesToBe(() => page.evaluate('document.activeElement.value'), '[1, 2');
+    await page.getByText('Nothing was run yet').waitFor();
+    await page.getByRole('textbox', { name: 'anything' }).fill('[1, 2]');
+    await run();
+    await page.locator('.meter .badge.good').waitFor();
+    const args = { name: 'n'.repeat(90), anything: [1, 2], kind: { kind: 'square', 'of square': 2 } };
+    assert.deepEqual(await sent(), args);
+    await page.reload();
+    await comesToBe(() => page.getByRole('textbox', { name: 'of square' }).inputValue(), '2');
   });
 });
 

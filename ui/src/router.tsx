@@ -7,12 +7,18 @@ import { SignInPage } from './shell/signin-page.tsx';
 const root = createRootRoute({ component: Outlet, notFoundComponent: NotFound, errorComponent: Crash });
 const app = createRoute({ getParentRoute: () => root, id: 'app', component: Gatekeeper });
 
+/** The router reads `?q=404` as a number; to the pages all of it is text. */
+const texts = (search: Record<string, unknown>): Record<string, string | undefined> =>
+  Object.fromEntries(
+    Object.entries(search).map(([name, value]) => [name, typeof value === 'string' ? value : JSON.stringify(value)]),
+  );
+
 const at = <const P extends string>(path: P, load: () => Promise<Record<string, unknown>>, name: string) =>
   createRoute({
     getParentRoute: () => app,
     path,
     component: lazyRouteComponent(load as () => Promise<Record<string, () => null>>, name),
-    validateSearch: (search: Record<string, unknown>) => search as Record<string, string | undefined>,
+    validateSearch: texts,
   });
 
 const tree = root.addChildren([

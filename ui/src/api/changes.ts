@@ -1,6 +1,5 @@
 import { useEffect } from 'react';
 import { follow } from './follow.ts';
-import { markReachable } from './presence.ts';
 import { queries } from './queries.ts';
 
 /** What each topic of the server's event stream makes stale. */
@@ -17,15 +16,10 @@ export function useServerChanges(isSignedIn: boolean): void {
     return follow({
       path: () => '/events?topics=catalog,sessions',
       onState(state) {
-        if (state === 'lost') {
-          wasLost = true;
-          markReachable(false);
-        }
-        if (state === 'live') {
-          markReachable(true);
-          if (wasLost) void queries.invalidateQueries();
-          wasLost = false;
-        }
+        if (state === 'lost') wasLost = true;
+        if (state !== 'live') return;
+        if (wasLost) void queries.invalidateQueries();
+        wasLost = false;
       },
       onFrame(frame) {
         for (const key of stale[frame.event] ?? []) void queries.invalidateQueries({ queryKey: [key] });

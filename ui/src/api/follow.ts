@@ -1,7 +1,7 @@
 import { refusal, send } from './client.ts';
 import { ApiError } from './errors.ts';
 import { framesOf, type Frame } from './frames.ts';
-import { currentPresence } from './presence.ts';
+import { currentPresence, markReachable } from './presence.ts';
 
 export type StreamState = 'connecting' | 'live' | 'lost' | 'over';
 
@@ -32,7 +32,7 @@ async function run(following: Following, stopped: AbortSignal): Promise<void> {
       await readOnce(following, stopped, () => (waitMs = firstWaitMs));
     } catch (error) {
       if (stopped.aborted) return;
-      if (error instanceof ApiError && error.status >= 400 && error.status < 500 && error.status !== 401) {
+      if (error instanceof ApiError && isFinal(error.status)) {
         following.onState?.('over', error);
         return;
       }
@@ -46,13 +46,19 @@ async function run(following: Following, stopped: AbortSignal): Promise<void> {
   }
 }
 
+/** An expired sign-in and a busy server pass; any other refusal would be the same again. */
+const isFinal = (status: number): boolean => status >= 400 && status < 500 && ![401, 408, 429].includes(status);
+
 async function readOnce(following: Following, stopped: AbortSignal, onLive: () => void): Promise<void> {
   const silence = new AbortController();
   let pingMs = defaultPingMs;
   let timer: ReturnType<typeof setTimeout> | undefined;
   const heard = (): void => {
     clearTimeout(timer);
-    timer = setTimeout(() => silence.abort(), pingMs * 3);
+    timer = setTimeout(() => {
+      markReachable(false);
+      silence.abort();
+    }, pingMs * 3);
   };
   try {
     heard();

@@ -129,6 +129,6 @@ export const ownQuery = <T>(name: string, args: Record<string, unknown> = {}) =>
 
 export const allProjects = () => ownQuery<{ projects: Project[] }>('project_list');
 export const allSessions = (args: { project_id?: string; status?: string } = {}) =>
-  ownQuery<{ sessions: Session[] }>('session_list', args);
+  ownQuery<{ sessions: Session[]; next_page_token?: string }>('session_list', args);
 export const oneSession = (id: string) => ownQuery<Session>('session_get', { session_id: id });
 export const allTokens = () => ownQuery<{ tokens: Token[] }>('token_list');

@@ -22,5 +22,9 @@ export type ReadProps = ValueFieldProps & { read: SchemaObject };
 export const hintOf = (read: SchemaObject): string | undefined =>
   typeof read['description'] === 'string' ? read['description'].slice(0, 400) : undefined;
 
+/** The pointer of a field inside the value at `path`. */
+export const pathTo = (path: string, name: string): string =>
+  `${path}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`;
+
 /** Fields that hold others get the component for one value from above, so that the two need not import each other. */
 export type NestingProps = ReadProps & { Value: ComponentType<ValueFieldProps> };

@@ -1,7 +1,9 @@
+import { Field } from '../parts/fields.tsx';
 import { Icon } from '../parts/icon.tsx';
 import { t } from '../texts/index.ts';
-import { hintOf, type NestingProps } from './field-props.ts';
+import { hintOf, pathTo, type NestingProps } from './field-props.ts';
 import { isObject, resolve, startOf } from './read-schema.ts';
+import { useTyped } from './use-typed.ts';
 
 const openDepth = 2;
 
@@ -16,6 +18,7 @@ export function ObjectField(props: NestingProps) {
           <Icon name="plus" size={12} />
           {label}
         </button>
+        {problems[path] ? <p className="problem">{problems[path]}</p> : null}
       </div>
     );
   const object = isObject(value) ? value : {};
@@ -32,7 +35,7 @@ export function ObjectField(props: NestingProps) {
       schema={properties[name]}
       root={root}
       label={name}
-      path={`${path}/${name}`}
+      path={pathTo(path, name)}
       value={object[name]}
       isRequired={required.has(name)}
       depth={depth + 1}
@@ -44,7 +47,7 @@ export function ObjectField(props: NestingProps) {
   const extra = patterns[0] ?? read['additionalProperties'];
   const takesMore = extra === true || isObject(extra) || (extra === undefined && names.length === 0);
   const more = takesMore ? (
-    <FreePairs {...props} known={new Set(names)} object={object} set={set} schema={isObject(extra) ? extra : {}} />
+    <FreePairs {...props} known={new Set(names)} object={object} schema={isObject(extra) ? extra : {}} />
   ) : null;
   if (isTop)
     return (
@@ -69,43 +72,39 @@ export function ObjectField(props: NestingProps) {
 type PairsProps = NestingProps & {
   known: Set<string>;
   object: Record<string, unknown>;
-  set(name: string, value: unknown): void;
 };
 
-function FreePairs({ known, object, set, schema, root, path, depth, problems, Value }: PairsProps) {
+function FreePairs({ known, object, onChange, schema, root, path, depth, problems, Value }: PairsProps) {
+  const pairs = Object.entries(object);
   const names = Object.keys(object).filter((name) => !known.has(name));
+  const replace = (name: string, ...by: [string, unknown][]): void =>
+    onChange(Object.fromEntries(pairs.flatMap((pair) => (pair[0] === name ? by : [pair]))));
   const add = (): void => {
     let number = names.length + 1;
     while (`key${number}` in object) number += 1;
-    set(`key${number}`, startOf(resolve(schema, root), root) ?? '');
+    onChange({ ...object, [`key${number}`]: startOf(resolve(schema, root), root) ?? '' });
   };
   return (
     <div className="stack">
       {names.map((name, index) => (
         <div className="pair" key={index}>
-          <input
-            className="input mono"
-            aria-label={t('form.key')}
-            defaultValue={name}
-            onBlur={(event) => {
-              const next = event.target.value;
-              if (next === name || next === '') return;
-              set(name, undefined);
-              set(next, object[name]);
-            }}
+          <KeyField
+            name={name}
+            isFree={(next) => !known.has(next) && !(next in object)}
+            onRename={(next) => replace(name, [next, object[name]])}
           />
           <Value
             schema={schema}
             root={root}
-            label={name}
-            path={`${path}/${name}`}
+            label={t('form.value')}
+            path={pathTo(path, name)}
             value={object[name]}
             isRequired
             depth={depth + 1}
             problems={problems}
-            onChange={(next) => set(name, next)}
+            onChange={(next) => replace(name, [name, next])}
           />
-          <RemoveButton label={name} onRemove={() => set(name, undefined)} />
+          <RemoveButton label={name} onRemove={() => replace(name)} />
         </div>
       ))}
       <div>
@@ -115,6 +114,38 @@ function FreePairs({ known, object, set, schema, root, path, depth, problems, Va
         </button>
       </div>
     </div>
+  );
+}
+
+/** The name of an entry; one that is empty or taken is not a name yet, and the entry keeps the last that was. */
+function KeyField({
+  name,
+  isFree,
+  onRename,
+}: {
+  name: string;
+  isFree(name: string): boolean;
+  onRename(name: string): void;
+}) {
+  const [text, keep] = useTyped(name, String);
+  return (
+    <Field label={t('form.key')} problem={text === name ? undefined : t('form.badKey')}>
+      {(control) => (
+        <input
+          {...control}
+          className="input mono"
+          spellCheck={false}
+          value={text}
+          data-broken={text !== name || undefined}
+          onChange={(event) => {
+            const next = event.target.value;
+            const isName = next === name || (next !== '' && isFree(next));
+            keep(next, isName ? next : name);
+            if (isName) onRename(next);
+          }}
+        />
+      )}
+    </Field>
   );
 }
 

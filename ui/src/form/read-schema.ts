@@ -67,7 +67,17 @@ export function nameOf(schema: SchemaObject, position: number): string {
   return kind === 'any' || kind === 'choice' ? `#${position + 1}` : kind;
 }
 
-export function fitsKind(value: unknown, kind: Kind): boolean {
+/** True when a value could be meant for this branch of a union; fields with a fixed value tell objects apart. */
+export function fits(value: unknown, schema: SchemaObject): boolean {
+  const kind = kindOf(schema);
+  if (kind === 'choice') return choicesOf(schema).some((each) => JSON.stringify(each) === JSON.stringify(value));
+  if (kind !== 'object' || !isObject(value)) return fitsKind(value, kind);
+  return Object.entries(isObject(schema['properties']) ? schema['properties'] : {}).every(
+    ([name, each]) => !isObject(each) || !('const' in each) || !(name in value) || each['const'] === value[name],
+  );
+}
+
+function fitsKind(value: unknown, kind: Kind): boolean {
   switch (kind) {
     case 'string':
       return typeof value === 'string';
@@ -88,7 +98,7 @@ export function fitsKind(value: unknown, kind: Kind): boolean {
   }
 }
 
-/** A value to begin with: defaults where the schema has them, nothing where it has not. */
+/** A value to begin with: what the schema leaves no choice about, defaults where it has them, nothing where it has not. */
 export function startOf(schema: JsonSchema, root: JsonSchema = schema): unknown {
   const read = resolve(schema, root);
   if ('default' in read) return read['default'];
@@ -97,9 +107,11 @@ export function startOf(schema: JsonSchema, root: JsonSchema = schema): unknown 
     case 'object':
       return Object.fromEntries(
         Object.entries(isObject(read['properties']) ? read['properties'] : {})
-          .map(
-            ([name, each]) => [name, isObject(each) ? (resolve(each, root)['default'] as unknown) : undefined] as const,
-          )
+          .map(([name, each]) => {
+            const field = resolve(each, root);
+            const isRequired = Array.isArray(read['required']) && read['required'].includes(name);
+            return [name, 'default' in field ? field['default'] : isRequired ? field['const'] : undefined] as const;
+          })
           .filter(([, value]) => value !== undefined),
       );
     case 'array':

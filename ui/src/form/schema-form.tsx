@@ -1,7 +1,9 @@
 import type { JsonSchema } from '../api/shapes.ts';
+import { Note } from '../parts/page.tsx';
 import { t } from '../texts/index.ts';
 import type { Problems } from './check-value.ts';
-import { isObject, resolve } from './read-schema.ts';
+import { pathTo } from './field-props.ts';
+import { isObject, resolve, type SchemaObject } from './read-schema.ts';
 import { ValueField } from './value-field.tsx';
 
 interface SchemaFormProps {
@@ -16,6 +18,7 @@ export function SchemaForm({ schema, value, problems, onChange }: SchemaFormProp
   const read = resolve(schema, schema);
   const hasFields = isObject(read['properties']) && Object.keys(read['properties']).length > 0;
   const takesMore =
+    read['additionalProperties'] === true ||
     isObject(read['additionalProperties']) ||
     isObject(read['patternProperties']) ||
     Array.isArray(read['oneOf']) ||
@@ -34,6 +37,36 @@ export function SchemaForm({ schema, value, problems, onChange }: SchemaFormProp
         problems={problems}
         onChange={(next) => onChange(isObject(next) ? next : {})}
       />
+      <ProblemList problems={hiddenOf(problems, read)} />
     </div>
   );
+}
+
+export function ProblemList({ problems }: { problems: Problems }) {
+  const all = Object.entries(problems);
+  if (all.length === 0) return null;
+  return (
+    <Note tone="bad">
+      {all.map(([path, message]) => (
+        <span key={path}>
+          <code>{path || '/'}</code> {message}
+        </span>
+      ))}
+    </Note>
+  );
+}
+
+/** Problems that no field at the top shows beside itself. */
+function hiddenOf(problems: Problems, read: SchemaObject): Problems {
+  const fields = Object.keys(isObject(read['properties']) ? read['properties'] : {}).map((name) => pathTo('', name));
+  return Object.fromEntries(
+    Object.entries(problems).filter(([path]) => !fields.some((field) => `${path}/`.startsWith(`${field}/`))),
+  );
+}
+
+/** The first field whose text cannot be sent as it is gets the focus; true when there is none. */
+export function isWhole(form: HTMLFormElement): boolean {
+  const broken = form.querySelector<HTMLElement>('[data-broken]');
+  broken?.focus();
+  return broken === null;
 }

@@ -4,6 +4,7 @@ import { ApiError, messageOf } from '../api/errors.ts';
 import { queries, toolPath } from '../api/queries.ts';
 import type { ToolView } from '../api/shapes.ts';
 import { remember, recall } from '../parts/memory.ts';
+import { t } from '../texts/index.ts';
 import { checkValue, type Problems } from './check-value.ts';
 
 export interface Finished {
@@ -63,16 +64,18 @@ export function useInvocation(tool: Pick<ToolView, 'bundleID' | 'slug' | 'versio
       // Usage is counted behind the answer.
       setTimeout(() => void queries.invalidateQueries({ queryKey: ['tools'] }), usageSeenAfterMs);
     } catch (error) {
-      const code =
-        error instanceof ApiError ? error.code : controller.signal.aborted ? 'tool.cancelled' : 'request.failed';
+      const isCancelled = controller.signal.aborted;
+      const code = error instanceof ApiError ? error.code : isCancelled ? 'tool.cancelled' : 'request.failed';
+      const message = isCancelled ? t('console.cancelled') : messageOf(error);
       if (error instanceof ApiError) setProblems(problemsOf(error));
       done = {
         at: new Date().toISOString(),
         ms: performance.now() - start,
         args,
         bytes: 0,
-        answer: { ok: false, error: { code, message: messageOf(error), retryable: true } },
-        refusal: { status: error instanceof ApiError ? error.status : 0, code, message: messageOf(error) },
+        answer: { ok: false, error: { code, message, retryable: !isCancelled } },
+        // Whether a call ran that got no answer, nobody here knows.
+        ...(error instanceof ApiError && error.status > 0 ? { refusal: { status: error.status, code, message } } : {}),
       };
       if (code === 'tool.disabled' || code === 'bundle.disabled' || code === 'tool.not_found')
         void queries.invalidateQueries({ queryKey: ['tools'] });

@@ -3,7 +3,8 @@ import { AreaField, Field, SelectField, TextField } from '../parts/fields.tsx';
 import { t } from '../texts/index.ts';
 import { hintOf, type ReadProps, type ValueFieldProps } from './field-props.ts';
 import { ArrayField, ObjectField } from './nested-fields.tsx';
-import { choicesOf, fitsKind, kindOf, nameOf, resolve, startOf, variantsOf, type SchemaObject } from './read-schema.ts';
+import { choicesOf, fits, kindOf, nameOf, resolve, startOf, variantsOf, type SchemaObject } from './read-schema.ts';
+import { useTyped } from './use-typed.ts';
 
 const deepest = 7;
 
@@ -39,12 +40,15 @@ const titleOf = ({ label, read }: ReadProps): string =>
 
 function StringField(props: ReadProps) {
   const { read, value, isRequired, problems, path, onChange } = props;
-  const text = typeof value === 'string' ? value : value === undefined ? '' : String(value);
-  const isLong =
-    text.includes('\n') ||
+  const text = typeof value === 'string' ? value : value === undefined ? '' : JSON.stringify(value);
+  // Decided once: a box that becomes another one while somebody types takes the focus away.
+  const [isLong, setLong] = useState(
     text.length > 80 ||
-    Number(read['maxLength'] ?? 0) > 200 ||
-    /body|message|content|code|markdown|html|prompt/i.test(props.label);
+      Number(read['maxLength'] ?? 0) > 200 ||
+      /body|message|content|code|markdown|html|prompt|sql/i.test(props.label),
+  );
+  const [isPasted, setPasted] = useState(false);
+  if (!isLong && text.includes('\n')) setLong(true);
   const common = {
     label: titleOf(props),
     hint: hintOf(read),
@@ -57,29 +61,39 @@ function StringField(props: ReadProps) {
     dir: 'auto' as const,
   };
   return isLong ? (
-    <AreaField {...common} rows={Math.min(10, Math.max(2, text.split('\n').length))} />
+    <AreaField {...common} rows={Math.min(10, Math.max(2, text.split('\n').length))} autoFocus={isPasted} />
   ) : (
-    <TextField {...common} />
+    <TextField
+      {...common}
+      onPaste={(event) => {
+        // A box of one line would make one line of several, and say nothing.
+        const pasted = event.clipboardData.getData('text/plain').replaceAll('\r\n', '\n');
+        if (!pasted.trimEnd().includes('\n')) return;
+        event.preventDefault();
+        const { selectionStart, selectionEnd } = event.currentTarget;
+        setPasted(true);
+        onChange(text.slice(0, selectionStart ?? 0) + pasted + text.slice(selectionEnd ?? text.length));
+      }}
+    />
   );
 }
 
 function NumberField(props: ReadProps) {
   const { read, value, isRequired, problems, path, onChange } = props;
-  const [text, setText] = useState(value === undefined ? '' : String(value));
-  const shown = typeof value === 'number' && Number(text) !== value ? String(value) : text;
+  const [text, keep] = useTyped(value, (number) => (number === undefined ? '' : String(number)));
   return (
     <TextField
       label={titleOf(props)}
       hint={hintOf(read)}
       problem={problems[path]}
-      value={shown}
+      value={text}
       required={isRequired}
       inputMode="decimal"
       placeholder={placeholderOf(read)}
       onText={(next) => {
-        setText(next);
-        if (next.trim() === '') onChange(undefined);
-        else onChange(Number.isNaN(Number(next)) ? next : Number(next));
+        const number = next.trim() === '' ? undefined : Number.isFinite(Number(next)) ? Number(next) : next;
+        keep(next, number);
+        onChange(number);
       }}
     />
   );
@@ -126,52 +140,61 @@ function ChoiceField(props: ReadProps) {
 }
 
 function UnionField(props: ReadProps) {
-  const { read, root, value, onChange, label } = props;
+  const { read, root, value, label, isRequired } = props;
   const variants = variantsOf(read).map((each) => resolve(each, root));
-  const [picked, setPicked] = useState(() =>
+  const [picked, keep] = useTyped(value, (now) =>
     Math.max(
       0,
-      variants.findIndex((each) => fitsKind(value, kindOf(each))),
+      variants.findIndex((each) => fits(now, each)),
     ),
   );
   const current = variants[picked] ?? {};
+  const change = (at: number, next: unknown): void => {
+    keep(at, next);
+    props.onChange(next);
+  };
   return (
     <fieldset
       className={props.depth === 0 && !label ? 'stack' : 'group'}
       style={props.depth === 0 && !label ? { border: 0, padding: 0 } : undefined}
     >
-      {label ? <legend>{label}</legend> : null}
+      {label ? (
+        <legend>
+          {label}
+          {isRequired ? ' *' : ''}
+        </legend>
+      ) : null}
       {hintOf(read) ? <p className="small quiet">{hintOf(read)}</p> : null}
       <SelectField
         label={t('form.variant')}
         value={String(picked)}
         options={variants.map((each, index) => [String(index), nameOf(each, index)] as const)}
-        onText={(next) => {
-          setPicked(Number(next));
-          onChange(startOf(variants[Number(next)] ?? {}, root));
-        }}
+        onText={(next) => change(Number(next), startOf(variants[Number(next)] ?? {}, root))}
       />
-      <ValueField
-        key={picked}
-        {...props}
-        schema={current}
-        label={label ? t('form.value') : ''}
-        depth={props.depth + 1}
-      />
+      {kindOf(current) === 'null' ? null : (
+        <ValueField
+          key={picked}
+          {...props}
+          schema={current}
+          label={label ? t('form.value') : ''}
+          depth={props.depth + 1}
+          onChange={(next) => change(picked, next)}
+        />
+      )}
     </fieldset>
   );
 }
 
-/** Free JSON for schemas that say nothing about their type; half-typed text stays until it is valid. */
+/** Free JSON for schemas that say nothing about their type; half-typed text stays, and nothing is sent until it is valid. */
 function JsonField(props: ReadProps) {
   const { read, value, problems, path, isRequired, onChange } = props;
-  const [text, setText] = useState(value === undefined ? '' : JSON.stringify(value, null, 2));
-  const [problem, setProblem] = useState<string>();
+  const [text, keep] = useTyped(value, (now) => (now === undefined || now === '' ? '' : JSON.stringify(now, null, 2)));
+  const { isBroken } = readFree(text);
   return (
     <Field
       label={titleOf(props)}
       hint={hintOf(read) ?? t('form.anyHint')}
-      problem={problem ?? problems[path]}
+      problem={isBroken ? t('form.notJson') : problems[path]}
       isRequired={isRequired}
     >
       {(control) => (
@@ -180,22 +203,27 @@ function JsonField(props: ReadProps) {
           className="textarea mono"
           spellCheck={false}
           value={text}
+          data-broken={isBroken || undefined}
           onChange={(event) => {
-            const next = event.target.value;
-            setText(next);
-            setProblem(undefined);
-            if (next.trim() === '') return onChange(undefined);
-            try {
-              onChange(JSON.parse(next));
-            } catch {
-              if (/^[[{"]/.test(next.trim())) setProblem(t('form.notJson'));
-              else onChange(next);
-            }
+            const next = readFree(event.target.value);
+            keep(event.target.value, next.value);
+            onChange(next.value);
           }}
         />
       )}
     </Field>
   );
+}
+
+/** What free text means: JSON, or a plain text; what only begins like JSON is neither. */
+function readFree(text: string): { value: unknown; isBroken: boolean } {
+  if (text.trim() === '') return { value: undefined, isBroken: false };
+  try {
+    return { value: JSON.parse(text), isBroken: false };
+  } catch {
+    const isBroken = /^[[{"]/.test(text.trim());
+    return { value: isBroken ? undefined : text, isBroken };
+  }
 }
 
 function placeholderOf(read: SchemaObject): string | undefined {

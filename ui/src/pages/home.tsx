@@ -1,4 +1,4 @@
-import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
+import { useInfiniteQuery, useQueries, useQuery } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { own, request } from '../api/client.ts';
@@ -16,12 +16,15 @@ import { t } from '../texts/index.ts';
 import { ChatTitle } from './chat/chat-title.tsx';
 import { newBundleId } from './tools/tool-body.ts';
 
+const liveStatuses = ['starting', 'running', 'idle'];
+
 /** The first page: on an empty home three things to do, later what is going on. */
 export function HomePage() {
   const bundles = useQuery(allBundles());
   const projects = useQuery({ ...allProjects(), retry: false });
   const sessions = useQuery({ ...allSessions(), retry: false });
   const calls = useQuery({ ...ownQuery<{ calls: CallRow[] }>('stats_calls', { limit: 200 }), retry: false });
+  const live = useQueries({ queries: liveStatuses.map((status) => ({ ...allSessions({ status }), retry: false })) });
   const own = (bundles.data ?? []).filter((each) => each.kind === 'stored');
   const called = lastCalls(calls.data?.calls ?? []);
   const toolCount = (bundles.data ?? []).reduce((sum, each) => sum + (each.isEnabled ? (each.toolCount ?? 0) : 0), 0);
@@ -41,8 +44,7 @@ export function HomePage() {
         <Tile value={projects.data && count(projects.data.projects.length)} what={t('home.projects')} to="/chat" />
         <Tile
           value={
-            sessions.data &&
-            count(sessions.data.sessions.filter((each) => ['running', 'starting', 'idle'].includes(each.status)).length)
+            live.every(({ data }) => data) ? count(live.flatMap(({ data }) => data?.sessions ?? []).length) : undefined
           }
           what={t('home.live')}
           to="/sessions"

@@ -8,7 +8,7 @@ import { Dialog } from '../parts/dialog.tsx';
 import { SearchField } from '../parts/fields.tsx';
 import { Icon } from '../parts/icon.tsx';
 import { Card, Empty, Note, Page, Skeleton, Trouble } from '../parts/page.tsx';
-import { StatusBadge } from '../parts/status-badge.tsx';
+import { StatusBadge, statusWord } from '../parts/status-badge.tsx';
 import { toast, toastError } from '../parts/toasts.tsx';
 import { t, tn } from '../texts/index.ts';
 
@@ -38,7 +38,9 @@ export function ServersPage() {
     setBusy(name);
     try {
       const answer = await own<{ status: string; tools: number }>('server_reconnect', { name });
-      toast(`${name}: ${answer.status}, ${tn('bundle.tools', answer.tools)}`, { tone: 'good' });
+      toast(`${name}: ${statusWord(answer.status)}, ${tn('bundle.tools', answer.tools)}`, {
+        tone: answer.status === 'connected' ? 'good' : 'plain',
+      });
     } catch (error) {
       toastError(error);
     }

@@ -1,7 +1,7 @@
-import { useState } from 'react';
+import { useRef, useState } from 'react';
 import type { ToolView } from '../api/shapes.ts';
 import { startOf } from '../form/read-schema.ts';
-import { SchemaForm } from '../form/schema-form.tsx';
+import { isWhole, SchemaForm } from '../form/schema-form.tsx';
 import { useInvocation } from '../form/use-invocation.ts';
 import { Dialog } from '../parts/dialog.tsx';
 import { recall, remember } from '../parts/memory.ts';
@@ -24,6 +24,7 @@ export default function ArgumentDialog({ tool, sink, onClose, onBack }: Argument
   const [args, setArgs] = useState<Record<string, unknown>>(
     () => recall(memory) ?? ((startOf(tool.argSchema) as Record<string, unknown>) || {}),
   );
+  const form = useRef<HTMLFormElement>(null);
   const { run, cancel, isRunning, finished, problems } = useInvocation(tool);
   const go = async (way: 'chat' | 'message' | 'here'): Promise<void> => {
     remember(memory, args);
@@ -51,7 +52,13 @@ export default function ArgumentDialog({ tool, sink, onClose, onBack }: Argument
             </button>
           ) : null}
           {sink.toMessage ? (
-            <button className="button" disabled={isRunning} onClick={() => void go('message')}>
+            <button
+              className="button"
+              disabled={isRunning}
+              onClick={() => {
+                if (form.current && isWhole(form.current)) void go('message');
+              }}
+            >
               {t('palette.toMessage')}
             </button>
           ) : null}
@@ -62,12 +69,13 @@ export default function ArgumentDialog({ tool, sink, onClose, onBack }: Argument
       }
     >
       <form
+        ref={form}
         id="palette-arguments"
         className="stack"
         noValidate
         onSubmit={(event) => {
           event.preventDefault();
-          void go(first);
+          if (isWhole(event.currentTarget)) void go(first);
         }}
         onKeyDown={(event) => {
           // In a field of several lines Enter is a new line.

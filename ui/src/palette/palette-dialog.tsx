@@ -2,7 +2,8 @@ import { keepPreviousData, useInfiniteQuery, useQueries } from '@tanstack/react-
 import { useNavigate } from '@tanstack/react-router';
 import { Command } from 'cmdk';
 import { Dialog } from 'radix-ui';
-import { useDeferredValue, useState } from 'react';
+import { useDeferredValue, useEffect, useRef, useState } from 'react';
+import { messageOf } from '../api/errors.ts';
 import { isHousekeeping } from '../api/own-bundles.ts';
 import { usePresence } from '../api/presence.ts';
 import { oneTool, toolSearch, toolsPaged } from '../api/queries.ts';
@@ -26,15 +27,16 @@ interface PaletteProps {
 export default function PaletteDialog({ toolsOnly, onPick, onClose }: PaletteProps) {
   const { who } = usePresence();
   const [text, setText] = useState('');
-  const wanted = useDeferredValue(text.trim().replace(/^\+/, ''));
+  const typed = text.trim().replace(/^\+/, '');
+  const wanted = useDeferredValue(typed);
   const found = useInfiniteQuery({ ...toolSearch(wanted, false, shownAtMost), placeholderData: keepPreviousData });
   const known = useInfiniteQuery({ ...toolsPaged({}, false), enabled: wanted === '' });
   const [recent] = useState(recentTools);
   const used = useQueries({ queries: recent.map((key) => oneTool(key.bundleID, key.slug, key.version)) });
   // Until the first answer the usual list stays: an empty one in between would flicker.
   const tools =
-    wanted !== '' && found.data
-      ? found.data.pages.flatMap((page) => page.tools).slice(0, shownAtMost)
+    wanted !== '' && (found.data || found.isError)
+      ? (found.data?.pages ?? []).flatMap((page) => page.tools).slice(0, shownAtMost)
       : usual(
           used.flatMap(({ data }) => (data?.isEnabled ? [data] : [])),
           known.data?.pages[0]?.tools ?? [],
@@ -44,27 +46,61 @@ export default function PaletteDialog({ toolsOnly, onPick, onClose }: PalettePro
     : placesFor(who)
         .flatMap((group) => group.items)
         .filter(([, , label]) => t(label).toLowerCase().includes(wanted.toLowerCase()));
-  const isWaiting = wanted === '' ? known.isLoading : found.isFetching && !found.data;
+  const asked = wanted === '' ? known : found;
+  const isWaiting = typed !== wanted || asked.isPlaceholderData || (asked.isFetching && !asked.data);
   const navigate = useNavigate();
+  const go = (to: string): void => {
+    onClose();
+    void navigate({ to });
+  };
   const values = [...tools.map((tool) => tool.id), ...pages.map(([to]) => `page ${to}`)];
+  // The first one, unless somebody has moved since the text was typed: the list itself selects in the old answer too.
   const [picked, setPicked] = useState('');
+  const hasMoved = useRef(false);
   const selected = values.includes(picked) ? picked : (values[0] ?? '');
+  // Whoever presses Enter before the answer is there means what they typed, not what is still shown.
+  const isEager = useRef(false);
+  useEffect(() => {
+    if (!isEager.current || isWaiting) return;
+    isEager.current = false;
+    const page = pages[0]?.[0];
+    if (tools[0]) onPick(tools[0]);
+    else if (page) go(page);
+  });
   return (
     <Dialog.Root open onOpenChange={(open) => !open && onClose()}>
       <Dialog.Portal>
         <Dialog.Overlay className="veil" />
         <Dialog.Content className="dialog wide palette" aria-describedby={undefined} onCloseAutoFocus={returnFocus}>
           <Dialog.Title className="only-read">{t('palette.title')}</Dialog.Title>
-          <Command shouldFilter={false} label={t('palette.title')} loop value={selected} onValueChange={setPicked}>
+          <Command
+            shouldFilter={false}
+            label={t('palette.title')}
+            loop
+            value={selected}
+            onValueChange={(value) => hasMoved.current && setPicked(value)}
+            onPointerMoveCapture={() => (hasMoved.current = true)}
+            onKeyDown={(event) => {
+              const isEnter = event.key === 'Enter' && !event.nativeEvent.isComposing;
+              if (!isEnter) hasMoved.current = event.key.length > 1 || event.ctrlKey;
+              isEager.current = isEnter && isWaiting && selected !== picked;
+              if (isEager.current) event.preventDefault();
+            }}
+          >
             <Command.Input
               className="palette-input"
               value={text}
-              onValueChange={setText}
+              onValueChange={(next) => {
+                setText(next);
+                setPicked('');
+                hasMoved.current = false;
+              }}
               placeholder={t('palette.placeholder')}
               autoFocus
             />
             <Command.List>
-              {!isWaiting && tools.length === 0 && pages.length === 0 ? (
+              {asked.isError ? <div className="palette-empty">{messageOf(asked.error)}</div> : null}
+              {!isWaiting && !asked.isError && tools.length === 0 && pages.length === 0 ? (
                 <div className="palette-empty">{t('palette.none', { text: wanted })}</div>
               ) : null}
               {tools.length > 0 ? (
@@ -80,14 +116,7 @@ export default function PaletteDialog({ toolsOnly, onPick, onClose }: PalettePro
               {pages.length > 0 ? (
                 <Command.Group heading={t('palette.pages')}>
                   {pages.map(([to, icon, label]) => (
-                    <Command.Item
-                      key={to}
-                      value={`page ${to}`}
-                      onSelect={() => {
-                        onClose();
-                        void navigate({ to });
-                      }}
-                    >
+                    <Command.Item key={to} value={`page ${to}`} onSelect={() => go(to)}>
                       <Icon name={icon} size={14} />
                       {t(label)}
                     </Command.Item>

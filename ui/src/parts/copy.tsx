@@ -3,12 +3,15 @@ import { t } from '../texts/index.ts';
 import { Icon } from './icon.tsx';
 import { toast } from './toasts.tsx';
 
-export async function copyText(text: string): Promise<void> {
+/** True when the text is on the clipboard; either way the person is told. */
+export async function copyText(text: string): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text);
     toast(t('common.copied'), { tone: 'good' });
+    return true;
   } catch {
     toast(t('common.copyFailed'), { tone: 'bad' });
+    return false;
   }
 }
 
@@ -19,7 +22,7 @@ export function CopyButton({ text, label }: { text: string; label?: string }) {
       type="button"
       className="button bare compact"
       onClick={async () => {
-        await copyText(text);
+        if (!(await copyText(text))) return;
         setDone(true);
         setTimeout(() => setDone(false), 1500);
       }}

@@ -10,14 +10,23 @@ export function recall<T>(name: string): T | undefined {
   }
 }
 
-/** Keeps a value across reloads. A full storage loses the memory, never the page. */
+/** Keeps a value across reloads. In a full storage what can be had again makes room for it; without one the page goes on. */
 export function remember(name: string, value: unknown): void {
+  const text = JSON.stringify(value);
   try {
-    localStorage.setItem(prefix + name, JSON.stringify(value));
+    localStorage.setItem(prefix + name, text);
   } catch {
-    dropOldest();
+    for (const kind of replaceable) for (const old of remembered(kind)) forget(old);
+    try {
+      localStorage.setItem(prefix + name, text);
+    } catch {
+      return;
+    }
   }
 }
+
+/** Answers, arguments and names of before; never a sign-in, a draft or an example. */
+const replaceable = ['history.', 'chat-results.', 'palette-args.', 'chat-title.', 'console-runs'];
 
 export function forget(name: string): void {
   try {
@@ -41,8 +50,4 @@ export function remembered(start: string): string[] {
 /** Forgets everything that belongs to a person; looks are kept. */
 export function forgetPerson(): void {
   for (const name of remembered('')) if (name !== 'theme' && name !== 'language') forget(name);
-}
-
-function dropOldest(): void {
-  for (const name of remembered('history.').slice(0, 20)) forget(name);
 }

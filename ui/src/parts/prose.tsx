@@ -37,27 +37,41 @@ function Paragraphs({ text }: { text: string }) {
     .filter((block) => block.trim() !== '')
     .map((block, index) => {
       const lines = block.split('\n').filter((line) => line !== '');
-      if (lines.every((line) => /^\s*([-*]|\d+\.)\s+/.test(line)))
+      const marks = lines.map((line) => /^\s*([-*]|(\d{1,9})\.)\s+/.exec(line));
+      if (marks.every((mark) => mark !== null)) {
+        const number = marks[0]?.[2];
+        const List = number ? 'ol' : 'ul';
         return (
-          <ul key={index}>
+          <List key={index} dir="auto" {...(number ? { start: Number(number) } : {})}>
             {lines.map((line, at) => (
               <li key={at}>
-                <Inline text={line.replace(/^\s*([-*]|\d+\.)\s+/, '')} />
+                <Inline text={line.slice(marks[at]?.[0].length)} />
               </li>
             ))}
-          </ul>
+          </List>
         );
+      }
       return (
         <p key={index} dir="auto">
           {lines.map((line, at) => (
             <Fragment key={at}>
               {at > 0 ? <br /> : null}
-              <Inline text={line.replace(/^#{1,6}\s+/, '')} />
+              <Line text={line} />
             </Fragment>
           ))}
         </p>
       );
     });
+}
+
+function Line({ text }: { text: string }) {
+  const heading = /^#{1,6}\s+/.exec(text);
+  if (!heading) return <Inline text={text} />;
+  return (
+    <strong>
+      <Inline text={text.slice(heading[0].length)} />
+    </strong>
+  );
 }
 
 // Every repeat is bounded: a line of a hundred thousand brackets must not freeze the page.

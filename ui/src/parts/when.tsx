@@ -26,7 +26,8 @@ export function relativeTime(at: string, now = Date.now()): string {
   const format = new Intl.RelativeTimeFormat(currentLanguage(), { numeric: 'auto', style: 'short' });
   for (const [unit, length] of units)
     if (Math.abs(seconds) >= length) return format.format(Math.round(seconds / length), unit);
-  return t('common.justNow');
+  // A clock that is a little ahead makes the present look like the future.
+  return seconds > 5 ? format.format(Math.round(seconds), 'second') : t('common.justNow');
 }
 
 export const exactTime = (at: string): string =>

@@ -1,5 +1,5 @@
 import { Outlet, useNavigate } from '@tanstack/react-router';
-import { useEffect } from 'react';
+import { useEffect, useRef } from 'react';
 import { useServerChanges } from '../api/changes.ts';
 import { usePresence } from '../api/presence.ts';
 import { checkSignIn } from '../api/signin.ts';
@@ -8,6 +8,7 @@ import { useLanguage } from '../texts/index.ts';
 import { ExpiredDialog } from './expired-dialog.tsx';
 import { PaletteHost } from '../palette/palette-host.tsx';
 import { Shell } from './shell.tsx';
+import { comeBackTo } from './signin-page.tsx';
 
 /** Lets only signed-in people to the pages. An expired sign-in never takes the page away, it only asks again. */
 export function Gatekeeper() {
@@ -17,8 +18,13 @@ export function Gatekeeper() {
   useEffect(() => {
     void checkSignIn();
   }, []);
+  const wasIn = useRef(false);
   useEffect(() => {
-    if (state === 'out') void navigate({ to: '/signin', replace: true });
+    if (state === 'in') wasIn.current = true;
+    if (state !== 'out') return;
+    // Whoever signs out has left the page for good; whoever followed a link to it has not been there yet.
+    if (!wasIn.current) comeBackTo(location.pathname + location.search);
+    void navigate({ to: '/signin', replace: true });
   }, [state, navigate]);
   useServerChanges(state === 'in' || state === 'expired');
 

@@ -1,4 +1,4 @@
-import { useNavigate } from '@tanstack/react-router';
+import { useRouter } from '@tanstack/react-router';
 import { useCallback, useEffect, useState } from 'react';
 import { messageOf } from '../api/errors.ts';
 import { signIn } from '../api/signin.ts';
@@ -7,20 +7,27 @@ import { t } from '../texts/index.ts';
 import { SignInForm } from './signin-form.tsx';
 
 let taken: string | undefined;
+let wanted = '/app/';
+
+/** Where a sign-in by hand leads: to the page that was asked for. */
+export const comeBackTo = (address: string): void => void (wanted = address);
 
 /** The page of the sign-in link: the code is in the fragment, so it reaches no log, and is used at once. */
 export function SignInPage() {
-  const navigate = useNavigate();
+  const { history } = useRouter();
   const [problem, setProblem] = useState<string>();
   const [isTrying, setTrying] = useState(location.hash.includes('code='));
   useTitle(t('signin.title'));
-  const enter = useCallback(() => void navigate({ to: '/', replace: true }), [navigate]);
+  const enter = useCallback(() => {
+    history.replace(wanted);
+    wanted = '/app/';
+  }, [history]);
   useEffect(() => {
     const take = (): void => {
       const code = /code=([^&]+)/.exec(location.hash)?.[1];
       if (!code || taken === code) return;
       taken = code;
-      history.replaceState(null, '', location.pathname);
+      window.history.replaceState(null, '', location.pathname);
       setTrying(true);
       signIn(code).then(enter, (error: unknown) => {
         setProblem(messageOf(error));

@@ -279,6 +279,7 @@ export const englishWork = {
   'form.anyHint': 'Any JSON value, or plain text.',
   'form.notJson': 'This is not valid JSON yet.',
   'form.key': 'Key',
+  'form.badKey': 'Give it a name that no other entry has.',
   'form.addKey': 'Add entry',
   'form.addItem': 'Add item',
   'form.list': 'List',

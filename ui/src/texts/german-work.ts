@@ -290,6 +290,7 @@ export const germanWork: Record<keyof typeof englishWork, string> = {
   'form.anyHint': 'Beliebiges JSON oder einfacher Text.',
   'form.notJson': 'Das ist noch kein gültiges JSON.',
   'form.key': 'Schlüssel',
+  'form.badKey': 'Braucht einen Namen, den kein anderer Eintrag hat.',
   'form.addKey': 'Eintrag hinzufügen',
   'form.addItem': 'Element hinzufügen',
   'form.list': 'Liste',

@@ -246,10 +246,11 @@ function useAnswering() {
     setProblem(undefined);
     try {
       await run();
+      // Answered: it stays closed for a second answer until the stream says so too.
     } catch (error) {
       setProblem(messageOf(error));
+      setBusy(false);
     }
-    setBusy(false);
   };
   return { problem, isBusy, go };
 }

@@ -2,11 +2,13 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { allSessions } from '../../api/queries.ts';
 import { Icon } from '../../parts/icon.tsx';
-import { Skeleton } from '../../parts/page.tsx';
+import { Skeleton, Trouble } from '../../parts/page.tsx';
 import { StatusBadge } from '../../parts/status-badge.tsx';
 import { When } from '../../parts/when.tsx';
 import { t } from '../../texts/index.ts';
 import { ChatTitle } from './chat-title.tsx';
+
+const shownAtMost = 60;
 
 /** Conversations of a project, the last one first. */
 export function ChatList({ projectId }: { projectId: string | undefined }) {
@@ -28,6 +30,7 @@ export function ChatList({ projectId }: { projectId: string | undefined }) {
         <Icon name="plus" size={14} />
         {t('chat.new')}
       </Link>
+      {sessions.isError ? <Trouble error={sessions.error} retry={() => void sessions.refetch()} /> : null}
       {sessions.isLoading ? <Skeleton rows={4} height={26} /> : null}
       {sessions.data && roots.length === 0 ? (
         <p className="small faint" style={{ padding: 8 }}>
@@ -35,7 +38,7 @@ export function ChatList({ projectId }: { projectId: string | undefined }) {
         </p>
       ) : null}
       <div className="stack tight chats">
-        {roots.slice(0, 60).map((each) => (
+        {roots.slice(0, shownAtMost).map((each) => (
           <Link
             key={each.id}
             to="/chat/$sessionId"
@@ -53,6 +56,11 @@ export function ChatList({ projectId }: { projectId: string | undefined }) {
             </span>
           </Link>
         ))}
+        {roots.length > shownAtMost || sessions.data?.next_page_token ? (
+          <Link to="/sessions" search={projectId ? { project: projectId } : {}} className="small">
+            {t('chat.all')}
+          </Link>
+        ) : null}
       </div>
     </nav>
   );

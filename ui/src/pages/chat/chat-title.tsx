@@ -13,9 +13,12 @@ export function keepTitle(sessionId: string, message: string): string {
   return title;
 }
 
+/** The name of a conversation where this browser has learnt it. */
+export const knownTitle = (sessionId: string): string | undefined => recall<string>(nameOf(sessionId));
+
 /** What a conversation began with: known at once where it began in this browser, else asked for once; its id until someone spoke. */
 export function useChatTitle(sessionId: string): string {
-  const known = recall<string>(nameOf(sessionId));
+  const known = knownTitle(sessionId);
   const asked = useQuery({
     queryKey: ['session', 'title', sessionId],
     queryFn: ({ signal }) => askForTitle(sessionId, signal),

@@ -26,6 +26,7 @@ interface ComposerProps {
 export function Composer({ draftName, isBusy, isDisabled, placeholder, ref, send, onStop }: ComposerProps) {
   const draft = useDraft(draftName, '');
   const [files, setFiles] = useState<{ blob_id: string; name: string }[]>([]);
+  const [uploading, setUploading] = useState(0);
   const [problem, setProblem] = useState<string>();
   const [isSending, setSending] = useState(false);
   const box = useRef<HTMLTextAreaElement>(null);
@@ -55,7 +56,7 @@ export function Composer({ draftName, isBusy, isDisabled, placeholder, ref, send
   const submit = async (): Promise<void> => {
     const typed = draft.value;
     const message = typed.trim();
-    if (message === '' || isSending) return;
+    if (message === '' || isSending || uploading > 0) return;
     setSending(true);
     setProblem(undefined);
     // A try that failed may have arrived: the same again is one message, another one is not.
@@ -79,6 +80,7 @@ export function Composer({ draftName, isBusy, isDisabled, placeholder, ref, send
     // The same file may be chosen again.
     input.value = '';
     setProblem(undefined);
+    setUploading((before) => before + 1);
     try {
       for (const file of chosen) {
         const blob = await uploadBlob(file);
@@ -87,6 +89,7 @@ export function Composer({ draftName, isBusy, isDisabled, placeholder, ref, send
     } catch (error) {
       setProblem(messageOf(error));
     }
+    setUploading((before) => before - 1);
   };
   return (
     <div className="composer">
@@ -153,6 +156,11 @@ export function Composer({ draftName, isBusy, isDisabled, placeholder, ref, send
               </button>
             </span>
           ))}
+          {uploading > 0 ? (
+            <span className="badge info live" role="status">
+              {t('chat.uploading')}
+            </span>
+          ) : null}
           <span className="grow tiny faint cut">{t('chat.keys')}</span>
           {isBusy && onStop ? (
             <button type="button" className="button compact" onClick={onStop}>
@@ -162,7 +170,7 @@ export function Composer({ draftName, isBusy, isDisabled, placeholder, ref, send
           ) : null}
           <button
             className="button primary compact"
-            disabled={isSending || draft.value.trim() === ''}
+            disabled={isSending || uploading > 0 || draft.value.trim() === ''}
             aria-label={t('chat.send')}
           >
             <Icon name="send" size={14} />

@@ -60,15 +60,13 @@ export function ResultBrowser({ handle }: { handle: string }) {
           {t('console.before')}
         </button>
         <span className="small quiet number">
-          {t('console.lines', {
-            from: offset,
-            to: Math.min(offset + pageLines - 1, total || offset + pageLines - 1),
-            total,
-          })}
+          {total === 0
+            ? page.data && t('common.nothingFound')
+            : t('console.lines', { from: offset, to: Math.min(offset + pageLines - 1, total), total })}
         </span>
         <button
           className="button compact"
-          disabled={total > 0 && offset + pageLines > total}
+          disabled={offset + pageLines > total}
           onClick={() => setOffset(offset + pageLines)}
         >
           {t('console.after')}

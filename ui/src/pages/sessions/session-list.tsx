@@ -1,5 +1,6 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
+import { useEffect } from 'react';
 import { own } from '../../api/client.ts';
 import { allProjects } from '../../api/queries.ts';
 import type { Session } from '../../api/shapes.ts';
@@ -10,7 +11,7 @@ import { Card, Empty, Page, Skeleton, Trouble } from '../../parts/page.tsx';
 import { StatusBadge } from '../../parts/status-badge.tsx';
 import { When } from '../../parts/when.tsx';
 import { t, type TextKey } from '../../texts/index.ts';
-import { ChatTitle } from '../chat/chat-title.tsx';
+import { ChatTitle, knownTitle } from '../chat/chat-title.tsx';
 
 const statuses = ['starting', 'running', 'idle', 'ended', 'failed', 'timed_out'] as const;
 
@@ -43,8 +44,14 @@ export function SessionListPage() {
   const nameOf = (id: string): string => projects.data?.projects.find((each) => each.id === id)?.name ?? id;
   const wanted = (filter.q ?? '').toLowerCase();
   const sessions = (list.data?.pages.flatMap((page) => page.sessions) ?? []).filter((each) =>
-    `${each.id} ${nameOf(each.project_id)} ${each.agent}`.toLowerCase().includes(wanted),
+    `${knownTitle(each.id) ?? ''} ${each.id} ${nameOf(each.project_id)} ${each.agent}`.toLowerCase().includes(wanted),
   );
+  // What is looked for may be on a page that nobody has turned to yet.
+  const { hasNextPage, isFetchingNextPage, fetchNextPage } = list;
+  const isMissing = wanted !== '' && sessions.length === 0 && hasNextPage;
+  useEffect(() => {
+    if (isMissing && !isFetchingNextPage) void fetchNextPage();
+  }, [isMissing, isFetchingNextPage, fetchNextPage]);
   const set = (change: Filter): void => {
     const next = Object.fromEntries(Object.entries({ ...filter, ...change }).filter(([, value]) => value));
     void navigate({ to: '/sessions', search: next, replace: true });
@@ -82,8 +89,11 @@ export function SessionListPage() {
       </div>
       <Card isPlain>
         {list.isError ? <Trouble error={list.error} retry={() => void list.refetch()} /> : null}
-        {list.isLoading ? <Skeleton rows={6} /> : null}
-        {list.data && sessions.length === 0 ? (
+        {list.isLoading || isMissing ? <Skeleton rows={6} /> : null}
+        {list.data && sessions.length === 0 && !isMissing && Object.keys(filter).length > 0 ? (
+          <Empty icon="sessions" title={t('common.nothingFound')} />
+        ) : null}
+        {list.data && sessions.length === 0 && Object.keys(filter).length === 0 ? (
           <Empty icon="sessions" title={t('sessions.noneTitle')}>
             <p>{t('sessions.noneAbout')}</p>
             <Link className="button" to="/chat">

@@ -107,7 +107,8 @@ function Tools({ bundle }: { bundle: Bundle }) {
   const text = search.q ?? '';
   const wanted = useDeferredValue(text.trim());
   const list = useInfiniteQuery({ ...toolsPaged({ bundleIDs: bundle.id }), enabled: wanted === '' });
-  const found = useInfiniteQuery(toolSearch(wanted, true, 256));
+  // The slug among the words keeps the tools of other bundles off the pages of the answer.
+  const found = useInfiniteQuery(toolSearch(wanted === '' ? '' : `${bundle.slug} ${wanted}`, true, 256));
   const current = wanted === '' ? list : found;
   const tools = (current.data?.pages ?? []).flatMap((page) => page.tools).filter((tool) => tool.bundleID === bundle.id);
   return (

@@ -2,7 +2,7 @@ import { useState } from 'react';
 import type { ToolView } from '../../api/shapes.ts';
 import { Editor } from '../../editors/editor.tsx';
 import { startOf } from '../../form/read-schema.ts';
-import { SchemaForm } from '../../form/schema-form.tsx';
+import { isWhole, ProblemList, SchemaForm } from '../../form/schema-form.tsx';
 import { useInvocation, type Finished } from '../../form/use-invocation.ts';
 import { copyText } from '../../parts/copy.tsx';
 import { useDraft } from '../../parts/draft.ts';
@@ -83,7 +83,7 @@ export function Tester({ tool, isOwn }: { tool: ToolView; isOwn: boolean }) {
             noValidate
             onSubmit={(event) => {
               event.preventDefault();
-              void go();
+              if (isWhole(event.currentTarget)) void go();
             }}
             onKeyDown={(event) => {
               if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) event.currentTarget.requestSubmit();
@@ -112,7 +112,7 @@ export function Tester({ tool, isOwn }: { tool: ToolView; isOwn: boolean }) {
               />
             )}
             {isBroken ? <Note tone="bad">{t('form.notJson')}</Note> : null}
-            {way === 'json' || hasHiddenProblem(problems, tool) ? <ProblemList problems={problems} /> : null}
+            {way === 'json' ? <ProblemList problems={problems} /> : null}
             <div className="row wrap">
               <button className="button primary" disabled={isRunning || isBroken}>
                 <Icon name="play" size={13} />
@@ -166,26 +166,6 @@ export function Tester({ tool, isOwn }: { tool: ToolView; isOwn: boolean }) {
     </div>
   );
 }
-
-function ProblemList({ problems }: { problems: Record<string, string> }) {
-  const all = Object.entries(problems);
-  if (all.length === 0) return null;
-  return (
-    <Note tone="bad">
-      {all.map(([path, message]) => (
-        <span key={path}>
-          <code>{path || '/'}</code> {message}
-        </span>
-      ))}
-    </Note>
-  );
-}
-
-/** A problem that no top-level field shows must be said under the form. */
-const hasHiddenProblem = (problems: Record<string, string>, tool: ToolView): boolean => {
-  const properties = (tool.argSchema as { properties?: object }).properties ?? {};
-  return Object.keys(problems).some((path) => !Object.hasOwn(properties, path.split('/')[1] ?? ''));
-};
 
 /** Large answers stay on the page but are not written to the browser's memory. */
 function shortened(done: Finished): Finished {

@@ -1,11 +1,11 @@
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useEffect, useState } from 'react';
-import { toolsPaged } from '../../api/queries.ts';
+import { toolSearch } from '../../api/queries.ts';
 import type { ToolView } from '../../api/shapes.ts';
 import { Diff } from '../../editors/editor.tsx';
 import { SelectField } from '../../parts/fields.tsx';
-import { Card, Skeleton } from '../../parts/page.tsx';
+import { Card, Skeleton, Trouble } from '../../parts/page.tsx';
 import { When } from '../../parts/when.tsx';
 import { t } from '../../texts/index.ts';
 import { bodyOf } from './tool-body.ts';
@@ -14,22 +14,22 @@ const asBody = (tool: ToolView): string => JSON.stringify(bodyOf(tool), null, 2)
 
 /** All versions of one tool, newest first, and what differs between this one and another. */
 export function Versions({ tool }: { tool: ToolView }) {
-  const list = useInfiniteQuery(toolsPaged({ bundleIDs: tool.bundleID }));
+  const list = useInfiniteQuery(toolSearch(`${tool.bundleSlug} ${tool.slug}`, true, 256));
   const { hasNextPage, isFetchingNextPage, fetchNextPage } = list;
   const pages = list.data?.pages.length ?? 0;
   useEffect(() => {
     if (hasNextPage && !isFetchingNextPage && pages < 20) void fetchNextPage();
   }, [hasNextPage, isFetchingNextPage, fetchNextPage, pages]);
   const versions = (list.data?.pages.flatMap((page) => page.tools) ?? [])
-    .filter((each) => each.slug === tool.slug)
+    .filter((each) => each.bundleID === tool.bundleID && each.slug === tool.slug)
     .sort((a, b) => b.createdAt.localeCompare(a.createdAt));
   const others = versions.filter((each) => each.id !== tool.id);
   const [otherId, setOtherId] = useState('');
   const other = others.find((each) => each.id === otherId) ?? others[0];
-  if (list.isLoading)
+  if (!list.data)
     return (
       <Card isPlain>
-        <Skeleton rows={3} />
+        {list.isError ? <Trouble error={list.error} retry={() => void list.refetch()} /> : <Skeleton rows={3} />}
       </Card>
     );
   return (
