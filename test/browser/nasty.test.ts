@@ -148,6 +148,18 @@ describe('a form', () => {
   });
 });
 
+describe('a call', () => {
+  test('that is cancelled says so, and not that it was refused', async () => {
+    await tool('slow', { type: 'object', properties: {} });
+    await page.route('**/invoke', () => undefined);
+    await run();
+    await page.getByRole('button', { name: 'Cancel' }).click();
+    await page.locator('.note', { hasText: 'Cancelled.' }).waitFor();
+    assert.equal(await page.getByText('Refused before it ran').count(), 0);
+    await page.unroute('**/invoke');
+  });
+});
+
 describe('words of an agent', () => {
   test('never become elements, load nothing, and do not freeze the page', async () => {
     const project = await world.server.call('project_create', { name: 'Words' });

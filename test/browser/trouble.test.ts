@@ -85,6 +85,27 @@ describe('a sign-in', () => {
     await page.close();
   });
 
+  test('by hand leads to the page that was asked for, also in a browser that has no room left', async () => {
+    const page = await world.browser.newPage();
+    await page.goto(`${world.server.url}/app/tools?q=404`);
+    await page.getByRole('heading', { name: 'Sign in to Oubliette' }).waitFor();
+    await page.evaluate(() => {
+      for (let size = 2 ** 22; size >= 1; size /= 2)
+        try {
+          for (let count = 0; ; count++)
+            localStorage.setItem(`oubliette.chat-results.${size} ${count}`, 'x'.repeat(size));
+        } catch {
+          continue;
+        }
+    });
+    await page.getByLabel('Sign-in link, code or token').fill(world.server.token);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await comesToBe(() => page.getByRole('searchbox', { name: 'Search all tools' }).inputValue(), '404');
+    await page.reload();
+    await page.getByText('No tool matches “404”').waitFor();
+    await page.close();
+  });
+
   test('with a token of a lower level offers only what it can open', async () => {
     const { token } = (await world.server.call('token_create', { name: 'looker', scope: 'read' })).value;
     const page = await world.browser.newPage();

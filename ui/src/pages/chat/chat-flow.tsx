@@ -21,6 +21,9 @@ export function Flow({
   const size = useRef('');
   const [showJump, setShowJump] = useState(false);
   const memory = `oubliette.scroll.${sessionId}`;
+  // What was said earlier comes in above what somebody is reading.
+  const first = transcript.items[0]?.index ?? -1;
+  const top = useRef({ first, fromEnd: 0 });
   const wanted = useRef<number | undefined>(Number(sessionStorage.getItem(memory)) || undefined);
   useLayoutEffect(() => {
     const element = box.current;
@@ -30,7 +33,9 @@ export function Flow({
       wanted.current = undefined;
       isAtEnd.current = false;
     } else if (isAtEnd.current) element.scrollTop = element.scrollHeight;
-  }, [transcript, children]);
+    else if (first < top.current.first) element.scrollTop = element.scrollHeight - top.current.fromEnd;
+    top.current.first = first;
+  }, [transcript, children, first]);
   // A turned phone, another window size, a longer message below: whoever was at the newest stays there.
   useLayoutEffect(() => {
     const element = box.current;
@@ -53,6 +58,7 @@ export function Flow({
         // Moved by a new size, not by the person.
         if (size.current !== sizeOf(event.currentTarget)) return;
         const { scrollTop, scrollHeight, clientHeight } = event.currentTarget;
+        top.current.fromEnd = scrollHeight - scrollTop;
         isAtEnd.current = scrollHeight - scrollTop - clientHeight < 60;
         setShowJump(!isAtEnd.current);
         if (isAtEnd.current) sessionStorage.removeItem(memory);

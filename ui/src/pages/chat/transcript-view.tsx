@@ -1,5 +1,5 @@
 import { Link } from '@tanstack/react-router';
-import { memo } from 'react';
+import { memo, useState } from 'react';
 import { CopyButton } from '../../parts/copy.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { duration } from '../../parts/numbers.ts';
@@ -103,8 +103,10 @@ function ToolCard({ item }: { item: Extract<Item, { kind: 'tool' }> }) {
   const [tone, word] =
     states[item.isCut ? 'cut' : item.result === undefined ? 'running' : item.isError ? 'failed' : 'done'];
   const took = item.endedAt ? new Date(item.endedAt).getTime() - new Date(item.at).getTime() : undefined;
+  // Drawn when it is opened: a long session has thousands of these.
+  const [isOpen, setOpen] = useState(false);
   return (
-    <details className="tool-card">
+    <details className="tool-card" onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary>
         <Icon name="tools" size={14} />
         <code className="strong cut">{visible(item.tool)}</code>
@@ -112,18 +114,20 @@ function ToolCard({ item }: { item: Extract<Item, { kind: 'tool' }> }) {
         {took === undefined ? null : <span className="tiny quiet number">{duration(took)}</span>}
         <span className={`badge ${tone}`}>{t(word)}</span>
       </summary>
-      <div className="inside">
-        <span className="tiny faint">{t('chat.arguments')}</span>
-        <pre className="out" tabIndex={0}>
-          {visible((JSON.stringify(item.args, null, 2) ?? '').slice(0, 40_000))}
-        </pre>
-        {item.result === undefined ? null : (
-          <>
-            <span className="tiny faint">{t('chat.result')}</span>
-            <Output value={item.result} name={item.tool} />
-          </>
-        )}
-      </div>
+      {isOpen ? (
+        <div className="inside">
+          <span className="tiny faint">{t('chat.arguments')}</span>
+          <pre className="out" tabIndex={0}>
+            {visible((JSON.stringify(item.args, null, 2) ?? '').slice(0, 40_000))}
+          </pre>
+          {item.result === undefined ? null : (
+            <>
+              <span className="tiny faint">{t('chat.result')}</span>
+              <Output value={item.result} name={item.tool} />
+            </>
+          )}
+        </div>
+      ) : null}
     </details>
   );
 }

@@ -4,7 +4,10 @@ import type { Frame } from '../../api/frames.ts';
 import type { SessionEvent } from '../../api/shapes.ts';
 import { emptyTranscript, withDelta, withEvent, type Transcript } from './transcript.ts';
 
-/** Follows a session's events from `after`; a cut resumes where it was, so nothing is missed and nothing comes twice. */
+/**
+ * Follows a session's events from `after`; a cut resumes where it was, so nothing is missed and nothing comes twice.
+ * Whoever shows another session mounts anew; an earlier `after` of the same one changes nothing until all of it is there.
+ */
 export function useSessionStream(
   sessionId: string,
   after = -1,
@@ -15,25 +18,25 @@ export function useSessionStream(
   const current = useRef<Transcript>(emptyTranscript);
 
   useEffect(() => {
+    let shownUntil = current.current.lastIndex;
     current.current = { ...emptyTranscript, lastIndex: after };
-    setTranscript(current.current);
-    setProblem(undefined);
     let drawing: ReturnType<typeof setTimeout> | undefined;
     const draw = (): void => {
       // Thousands of stored events arrive at once on opening: one drawing for all of them.
       drawing ??= setTimeout(() => {
         drawing = undefined;
-        setTranscript(current.current);
+        if (current.current.lastIndex >= shownUntil) setTranscript(current.current);
       }, 30);
     };
     const stop = follow({
       path: () => `/sessions/${encodeURIComponent(sessionId)}/events?after=${current.current.lastIndex}`,
       onState: (next, error) => {
         setState(next);
-        if (error) setProblem(error.message);
+        setProblem(error?.message);
       },
       onFrame: (frame) => {
         current.current = taken(current.current, frame);
+        if (frame.event === 'reset') shownUntil = -1;
         draw();
       },
     });

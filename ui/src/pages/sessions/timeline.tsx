@@ -1,5 +1,5 @@
 import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
-import { useMemo, useState } from 'react';
+import { memo, useMemo, useState } from 'react';
 import type { SessionEvent } from '../../api/shapes.ts';
 import { SearchField } from '../../parts/fields.tsx';
 import { count } from '../../parts/numbers.ts';
@@ -64,21 +64,31 @@ export function Timeline({ events }: { events: SessionEvent[] }) {
       ) : null}
       <ol className="timeline">
         {found.slice(-shown).map((event) => (
-          <li key={event.index}>
-            <span className="faint number">#{event.index}</span>
-            <span className="badge">{event.type}</span>
-            <time className="tiny faint number" dateTime={event.at} title={`${exactTime(event.at)} · ${event.at}`}>
-              {clockTime(event.at)}
-            </time>
-            <span className="what" dir="auto" tabIndex={0}>
-              {summary(event)}
-            </span>
-          </li>
+          <Row key={event.index} event={event} />
         ))}
       </ol>
     </Card>
   );
 }
+
+/** Memoised: a session at work brings events all the time, and those that are there do not change. */
+const Row = memo(function Row({ event }: { event: SessionEvent }) {
+  const text = summary(event);
+  // Only what may need scrolling is a stop for the tab key: there are hundreds of rows.
+  const isTall = text.length > 300 || text.split('\n').length > 5;
+  return (
+    <li>
+      <span className="faint number">#{event.index}</span>
+      <span className="badge">{event.type}</span>
+      <time className="tiny faint number" dateTime={event.at} title={`${exactTime(event.at)} · ${event.at}`}>
+        {clockTime(event.at)}
+      </time>
+      <span className="what" dir="auto" tabIndex={isTall ? 0 : undefined}>
+        {text}
+      </span>
+    </li>
+  );
+});
 
 /** An event in words: the text where there is one, else its own fields. */
 function summary(event: SessionEvent): string {

@@ -1,4 +1,4 @@
-import { useCallback, useEffect, useRef, useState } from 'react';
+import { useEffect, useRef, useState } from 'react';
 import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
 import { bytes, count, duration } from '../../parts/numbers.ts';
@@ -6,7 +6,8 @@ import { exactTime } from '../../parts/when.tsx';
 import { currentLanguage, currentLocale, t } from '../../texts/index.ts';
 import type { SeriesPoint } from './stats-data.ts';
 
-type Line = readonly [field: keyof SeriesPoint, label: string, colour: string];
+type Field = Exclude<keyof SeriesPoint, 'at'>;
+type Line = readonly [field: Field, label: string, colour: string];
 
 interface ChartProps {
   title: string;
@@ -24,10 +25,10 @@ export default function Chart({ title, series, lines, unit, isBars }: ChartProps
   const place = useRef<HTMLDivElement>(null);
   const [hovered, setHovered] = useState<number | null>(null);
   const [theme, setTheme] = useState(0);
-  const write = useCallback(
-    (value: number) => (unit === 'ms' ? duration(value) : unit === 'B' ? bytes(value) : count(value)),
-    [unit],
-  );
+  const write = (value: number | null | undefined): string => {
+    if (value === null || value === undefined) return '–';
+    return unit === 'ms' ? duration(value) : unit === 'B' ? bytes(value) : count(value);
+  };
 
   useEffect(() => {
     const changed = (): void => setTheme((number) => number + 1);
@@ -54,11 +55,13 @@ export default function Chart({ title, series, lines, unit, isBars }: ChartProps
         cursor: { points: { size: 6 }, y: false },
         scales: { x: { time: true }, y: { range: (_plot, _min, max) => [0, Math.max(max * 1.1, 1)] } },
         axes: [
-          { ...axis, values: (_plot, times) => timeLabels(times), space: 64 },
+          { ...axis, size: 30, values: (_plot, times) => timeLabels(times), space: 64 },
           {
             ...axis,
             size: 58,
-            values: (_plot, values) => values.map((value) => (unit ? write(value) : compact(value))),
+            // There is no half a call and no half a byte, but there is half a millisecond.
+            ...(unit === 'ms' ? {} : { incrs: wholeSteps }),
+            values: (_plot, values) => values.map((value) => axisLabel(value, unit)),
           },
         ],
         series: [
@@ -86,7 +89,7 @@ export default function Chart({ title, series, lines, unit, isBars }: ChartProps
       sizes.disconnect();
       plot.destroy();
     };
-  }, [series, lines, isBars, unit, write, theme]);
+  }, [series, lines, isBars, unit, theme]);
 
   const point = hovered === null ? series.at(-1) : series[hovered];
   return (
@@ -96,7 +99,7 @@ export default function Chart({ title, series, lines, unit, isBars }: ChartProps
         {lines.map(([field, label, name]) => (
           <span key={field}>
             <i style={{ background: `var(${name})` }} />
-            {label}: {point ? write(Number(point[field] ?? 0)) : '–'}
+            {label}: {write(point?.[field])}
           </span>
         ))}
         {point ? <span className="faint">{exactTime(point.at)}</span> : null}
@@ -117,7 +120,7 @@ export default function Chart({ title, series, lines, unit, isBars }: ChartProps
               <tr key={each.at}>
                 <td>{exactTime(each.at)}</td>
                 {lines.map(([field]) => (
-                  <td key={field}>{write(Number(each[field] ?? 0))}</td>
+                  <td key={field}>{write(each[field])}</td>
                 ))}
               </tr>
             ))}
@@ -128,13 +131,19 @@ export default function Chart({ title, series, lines, unit, isBars }: ChartProps
   );
 }
 
-const compact = (value: number): string =>
-  new Intl.NumberFormat(currentLanguage(), { notation: 'compact' }).format(value);
+const wholeSteps = Array.from({ length: 16 }, (_, power) => [1, 2, 5].map((step) => step * 10 ** power)).flat();
+
+function axisLabel(value: number, unit: string | undefined): string {
+  if (unit === 'B') return bytes(value);
+  if (unit === 'ms' && value >= 1) return duration(value);
+  const number = new Intl.NumberFormat(currentLanguage(), { notation: 'compact' }).format(value);
+  return unit ? `${number} ${unit}` : number;
+}
 
 /** Null leaves a gap; a bar of no height would still be drawn as a line. */
-function numberAt(point: SeriesPoint, field: keyof SeriesPoint, isBars: boolean | undefined): number | null {
+function numberAt(point: SeriesPoint, field: Field, isBars: boolean | undefined): number | null {
   const value = point[field];
-  return value === null || (isBars && value === 0) ? null : Number(value);
+  return isBars && value === 0 ? null : value;
 }
 
 /** Times of day where less than two days are shown, else dates, the way the chosen language writes them. */

@@ -80,7 +80,7 @@ export function StatsPage() {
               </Empty>
             </Card>
           ) : (
-            <div className="columns">
+            <div className="columns even">
               <ChartCard title={t('stats.calls')} series={series} lines={lines.calls} isBars />
               <ChartCard title={t('stats.latency')} series={series} lines={lines.latency} unit="ms" />
               <ChartCard title={t('stats.tokens')} series={series} lines={lines.tokens} />
