@@ -1,5 +1,5 @@
 import { unknownOn, type ProgramShape } from './program-shape.ts';
-import { resolvePack, unknownFunction, unknownName, unknownPack } from './resolve-name.ts';
+import { resolveFunction, resolvePack, unknownFunction, unknownName, unknownPack } from './resolve-name.ts';
 import type { World } from './world.ts';
 
 export interface Explained {
@@ -19,16 +19,8 @@ export async function explain(
   world: World,
   line: number | undefined,
 ): Promise<Explained> {
-  const [, missing, unset] = undefinedName.exec(message) ?? [];
-  const said = missing ?? unset;
-  if ((type === 'NameError' || type === 'UnboundLocalError') && said !== undefined) {
-    // Inside a function the interpreter may speak of another name than the one that it missed.
-    const name = shape.boundNames.has(said) && line !== undefined ? unknownOn(shape, line)[0] : missing;
-    if (name === undefined) return { type, message };
-    if (shape.boundNames.has(name)) return { type: 'NameError', message: `name '${name}' is not defined` };
-    const text = isUsedAsPack(name, shape) ? unknownPack(world, name) : unknownName(world, name);
-    return { type: 'NameError', message: await text };
-  }
+  if ((type === 'NameError' || type === 'UnboundLocalError') && undefinedName.test(message))
+    return missedName({ type, message }, shape, world, line);
   const attribute = /^'(\w+)' object has no attribute '(\w+)'$/.exec(message);
   const pack = type === 'AttributeError' && attribute ? await resolvePack(world, attribute[1]!) : undefined;
   if (!attribute || !pack) return { type, message };
@@ -37,6 +29,34 @@ export async function explain(
     ? `${found.fullName} is a function: call it, ${found.signature}`
     : unknownFunction(pack, attribute[2]!);
   return { type, message: text };
+}
+
+/** Inside a function the interpreter may speak of another name than the one that it missed. */
+async function missedName(
+  { type, message }: Explained,
+  shape: ProgramShape,
+  world: World,
+  line: number | undefined,
+): Promise<Explained> {
+  const [, missing, unset] = undefinedName.exec(message)!;
+  if (unset !== undefined && !shape.boundNames.has(unset))
+    return { type, message: 'a local variable on this line has no value yet' };
+  const name = shape.boundNames.has((missing ?? unset)!) ? await firstUnknown(shape, world, line) : missing;
+  if (name === undefined) return { type, message };
+  if (shape.boundNames.has(name)) return { type: 'NameError', message: `name '${name}' is not defined` };
+  const text = isUsedAsPack(name, shape) ? unknownPack(world, name) : unknownName(world, name);
+  return { type: 'NameError', message: await text };
+}
+
+async function firstUnknown(shape: ProgramShape, world: World, line = 0): Promise<string | undefined> {
+  for (const name of unknownOn(shape, line))
+    if (
+      name !== 'parallel' &&
+      !(await resolvePack(world, name)) &&
+      'error' in (await resolveFunction(world, undefined, name))
+    )
+      return name;
+  return undefined;
 }
 
 function isUsedAsPack(name: string, shape: ProgramShape): boolean {

@@ -91,4 +91,16 @@ test('a call with the wrong number of arguments, and a variable without a value,
     await answer('x = 1\ndef f():\n    y = 2\n    x += y\nf()'),
     /^UnboundLocalError: .*'x'.*\n  line 5: f\(\)\n  line 4, in f: x \+= y$/,
   );
+  assert.match(
+    await answer('x = 1\ndef f():\n    print(f"{x}")\n    x = 2\nf()'),
+    /^UnboundLocalError: .*'x'.*\n  line 5: f\(\)\n  line 3, in f: print/,
+  );
+});
+
+test('a tool on the line of a missed name is not taken for it', async () => {
+  const code = 'for it in [1]:\n    def f():\n        print(text.upper(text="x"), it)\n        it = 2\nf()';
+  assert.match(
+    await answer(code),
+    /^UnboundLocalError: a local variable on this line has no value yet\n  line 5: f\(\)\n  line 3/,
+  );
 });

@@ -1,5 +1,6 @@
 import type { ProgramShape } from './program-shape.ts';
 import type { TraceFrame } from './protocol.ts';
+import { everyToken } from './python-tokens.ts';
 
 /**
  * Two failures the interpreter tells with another line than the one that failed: of a call with too few or too many
@@ -7,13 +8,15 @@ import type { TraceFrame } from './protocol.ts';
  */
 export function rightLines(
   { type, message }: { type: string; message: string },
-  { tokens }: Pick<ProgramShape, 'tokens'>,
+  shape: Pick<ProgramShape, 'tokens'>,
   frames: readonly TraceFrame[],
 ): readonly TraceFrame[] {
   const last = frames.at(-1);
   if (!last) return frames;
   const called = type === 'TypeError' && /^(\S+)\(\) (?:missing|takes) /.exec(message)?.[1];
   const unset = type === 'UnboundLocalError' && /'([^']+)'/.exec(message)?.[1];
+  if (!called && !unset) return frames;
+  const tokens = [...everyToken(shape.tokens)];
   const linesOf = (name: string, isWanted: (i: number) => boolean): number[] => [
     ...new Set(tokens.flatMap(({ text, line }, i) => (text === name && isWanted(i) ? [line] : []))),
   ];
