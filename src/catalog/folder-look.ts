@@ -1,4 +1,4 @@
-import { readdir } from 'node:fs/promises';
+import { opendir, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { parseUuid7 } from '../schema/index.ts';
@@ -44,17 +44,38 @@ export class FolderLook {
   async filesOf(folder: string): Promise<string[]> {
     this.#options.watch.add(folder);
     const names = await readdir(join(this.#options.folder, folder)).catch(() => []);
-    return names.filter((name) => name.endsWith('.json') && !name.startsWith('.')).map((name) => `${folder}/${name}`);
+    return names.filter(isOurs).map((name) => `${folder}/${name}`);
+  }
+
+  /** The same, few at a time: of a large folder all names at once would stay in memory long after they are of use. */
+  async *#piecesOf(folder: string): AsyncGenerator<string[]> {
+    this.#options.watch.add(folder);
+    const entries = await opendir(join(this.#options.folder, folder), { bufferSize: lookAtOnce }).catch(() => []);
+    let paths: string[] = [];
+    for await (const { name } of entries) {
+      if (isOurs(name)) paths.push(`${folder}/${name}`);
+      if (paths.length < lookAtOnce) continue;
+      yield paths;
+      paths = [];
+    }
+    if (paths.length > 0) yield paths;
   }
 
   /** Files that we know of and that are not among those present. */
   missingIn(folder: string, present: readonly string[]): string[] {
-    const { records } = this.#options;
-    // To count is much less work than to name them all, and nearly always enough.
-    const known = present.filter((path) => records.stampOf(path)).length;
-    if (known === records.knownIn(folder) && records.corrupt.size === 0) return [];
+    if (this.#areAllIn(folder, this.#countKnown(present))) return [];
     const there = new Set(present);
-    return records.pathsOf(folder).filter((path) => !there.has(path));
+    return this.#options.records.pathsOf(folder).filter((path) => !there.has(path));
+  }
+
+  /** To count is much less work than to name them all, and nearly always enough. */
+  #areAllIn(folder: string, known: number): boolean {
+    const { records } = this.#options;
+    return known === records.knownIn(folder) && records.corrupt.size === 0;
+  }
+
+  #countKnown(paths: readonly string[]): number {
+    return paths.filter((path) => this.#options.records.stampOf(path)).length;
   }
 
   /** Looks at every file: in small steps, behind everything else. */
@@ -76,9 +97,15 @@ export class FolderLook {
   }
 
   async atFolder(folder: string): Promise<void> {
-    const present = await this.filesOf(folder);
-    if (present.length === 0) this.#options.watch.drop(folder);
-    await this.at([...present, ...this.missingIn(folder, present)]);
+    let isEmpty = true;
+    let known = 0;
+    for await (const paths of this.#piecesOf(folder)) {
+      isEmpty = false;
+      await this.at(paths);
+      known += this.#countKnown(paths);
+    }
+    if (!this.#areAllIn(folder, known)) await this.at(this.missingIn(folder, await this.filesOf(folder)));
+    if (isEmpty) this.#options.watch.drop(folder);
   }
 
   async at(paths: readonly string[], how: Looking = {}): Promise<void> {
@@ -108,3 +135,5 @@ export class FolderLook {
     return again;
   }
 }
+
+const isOurs = (name: string): boolean => name.endsWith('.json') && !name.startsWith('.');
