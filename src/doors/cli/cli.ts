@@ -1,3 +1,4 @@
+import { Writable } from 'node:stream';
 import { text as textOf } from 'node:stream/consumers';
 import { BadUsage } from './failure.ts';
 import { findServer, homeFolder, noServer } from './find-server.ts';
@@ -86,6 +87,18 @@ export class Cli {
   async stdin(what: string): Promise<string> {
     if (this.terminal.input.isTTY) this.note(`Type or paste ${what}, then Ctrl-D:`);
     return textOf(this.terminal.input);
+  }
+
+  /** The same, but what is typed at a terminal is not shown there. */
+  async hiddenStdin(what: string): Promise<string> {
+    const { input } = this.terminal;
+    if (!input.isTTY) return textOf(input);
+    this.note(`Type or paste ${what} (it is not shown), then Enter and Ctrl-D:`);
+    const { createInterface } = await import('node:readline');
+    const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
+    const lines = createInterface({ input, output: nowhere, terminal: true, historySize: 0 });
+    lines.on('SIGINT', () => process.exit(130));
+    return (await Array.fromAsync(lines)).join('\n');
   }
 
   /** JSON from the argument itself, from `@file`, or from `-` (standard input); an object, else bad usage. */

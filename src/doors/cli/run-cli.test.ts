@@ -100,3 +100,18 @@ test('options that every command has may stand before it, or before the last wor
     assert.match((await run(...args)).err, /No server is running on \/elsewhere/, args.join(' '));
   assert.match((await run('--json', '--home', '/elsewhere', '--port', 'high')).err, /high is no port/);
 });
+
+test('a secret that is typed at a terminal is not shown there', async () => {
+  const raw: boolean[] = [];
+  const input = Object.assign(new PassThrough(), { isTTY: true, setRawMode: (on: boolean) => void raw.push(on) });
+  let seen = '';
+  const stream = () => new PassThrough().on('data', (chunk: Buffer) => (seen += chunk.toString()));
+  const output = stream() as unknown as NodeJS.WriteStream;
+  input.write('opensesame\r\u0004');
+  const terminal = { input: input as unknown as NodeJS.ReadStream, output, errors: output };
+  const code = await runCli(['secret', 'set', 'DOOR'], programs, terminal, { OUBLIETTE_HOME: '/does/not/exist' });
+  assert.equal(code, 1);
+  assert.match(seen, /not shown[^]*No server is running/);
+  assert.doesNotMatch(seen, /sesame/);
+  assert.deepEqual(raw, [true, false], 'the terminal shows nothing by itself, and does so again afterwards');
+});

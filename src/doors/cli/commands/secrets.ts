@@ -27,7 +27,7 @@ export function addSecrets(setting: Setting): void {
       'printf %s "$KEY" | oubliette secret set OPENAI_KEY',
     ],
     async run(cli, [name], options: { host?: string[]; anyHost?: true }) {
-      const value = (await cli.stdin('the secret')).replace(/\r?\n$/, '');
+      const value = (await cli.hiddenStdin('the secret')).replace(/\r?\n$/, '');
       if (value === '') throw new BadUsage('Standard input was empty. Pipe the secret into this command');
       const hosts = options.anyHost ? [] : options.host;
       const answer = await cli.call<SecretRow>('secret_set', { name, value, ...(hosts && { hosts }) });
