@@ -1,3 +1,4 @@
+import { isHostEntry } from '../config/index.ts';
 import { fail, reaches, reachesBundle, type Actor, type Settings } from '../schema/index.ts';
 import type { ProjectRow, ProjectWish } from '../store/index.ts';
 
@@ -20,6 +21,11 @@ export interface Admission {
 export function admitWish(actor: Actor, wish: ProjectWish, { settings, knownBundles, own }: Admission): ProjectWish {
   if (wish.secrets.length > 0) adminOnly(actor, 'secrets');
   if ((wish.sandbox.egress ?? []).length > 0) adminOnly(actor, 'egress');
+  const nowhere = wish.sandbox.egress?.find((host) => !isHostEntry(host));
+  if (nowhere !== undefined)
+    throw fail('request.invalid', {
+      reason: `egress cannot hold ${nowhere}: write a host, *.host, host:port or CIDR, without http:// and path`,
+    });
   if (wish.sandbox.image !== undefined) adminOnly(actor, 'an image of its own');
   if (wish.sandbox.level === 'basic' && settings.sandbox.level === 'strict') adminOnly(actor, 'a weaker sandbox');
   const reserved = Object.keys(wish.env).find((name) => name.startsWith('OUBLIETTE_'));

@@ -113,6 +113,13 @@ describe('projects', () => {
     }
   });
 
+  test('list only hosts that can be reached', async () => {
+    for (const host of ['http://example.org', 'example.org/path', 'a b'])
+      await assert.rejects(room.create(admin, 'p', { ...plain, sandbox: { egress: [host] } }), /egress cannot hold/);
+    const egress = ['example.org:443', '*.example.org', '10.0.0.0/8', '127.0.0.1:8080', 'localhost'];
+    assert.deepEqual((await room.create(admin, 'p', { ...plain, sandbox: { egress } })).egress, egress);
+  });
+
   test('with a weaker sandbox than all others need an admin', async () => {
     const weaker = { ...plain, sandbox: { level: 'basic' } } as const;
     await room.delete(writer, (await room.create(writer, 'p', weaker)).id);
