@@ -51,6 +51,9 @@ test('an upstream server is added, listed and removed', async () => {
     ['server', 'add', 'x'],
     ['server', 'add', 'x', '--url', 'http://a', '--', 'b'],
     ['server', 'add', 'x', '--env', 'nope', '--', 'b'],
+    ['server', 'add', 'x', '--timeout', '1e99', '--', 'b'],
+    ['server', 'add', 'x', '--header', 'A: b', '--', 'b'],
+    ['server', 'add', 'x', '--url', 'http://a', '--env', 'A=b'],
   ])
     assert.equal((await cli(wrong)).code, 2, wrong.join(' '));
 });
@@ -126,6 +129,14 @@ test('a project, a session, and what it says', async () => {
   assert.match(whole.out, /session ended[^]*back again[^]*session ended/, 'the first end is not the last');
   assert.equal((await cli(['session', 'follow', 'ses_nothere'])).code, 1);
   assert.equal((await cli(['session', 'spawn', 'nowhere', 'x'])).code, 1);
+});
+
+test('a turn that gave no answer is a failure of the command that waited for it', async () => {
+  const gone = JSON.stringify({ driver: 'acp', command: '/does/not/exist', args: [] });
+  assert.equal((await cli(['config', 'set', 'agents.gone', gone])).code, 0);
+  const ran = await cli(['session', 'spawn', 'work', 'hello', '--agent', 'gone', '--follow']);
+  assert.equal(ran.code, 1, ran.out);
+  assert.match(ran.out, /could not be started/);
 });
 
 test('a command runs in the sandbox of a project and its exit code counts', async () => {

@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
@@ -72,6 +75,15 @@ test('exit codes tell a failure (1) from bad usage (2)', async () => {
     [['token', 'create', '--name', 'x', '--scope', 'king'], 2, /Allowed choices are read, write, admin/],
     [['token', 'create', '--name', 'x', '--scope', 'read', '--ttl', 'soon'], 2, /is no time/],
     [['tools', '--sideways'], 2, /unknown option/],
+    [['token', 'create', '--name', 'x', '--scope', 'read', '--project', 'nowhere'], 1, /There is no project nowhere/],
+    [['tools', 'foo', '--bundle', 'nowhere'], 1, /There is no bundle nowhere/],
+    [['session', 'follow', '..'], 1, /There is no session \.\./],
+    [['session', 'follow', 'ses_x', '--after', 'now'], 2, /now is no count/],
+    [['project', 'logs', 'x', '--tail', 'all'], 2, /all is no count/],
+    [['server', 'logs', 'x', '--tail', '0'], 2, /0 is no count/],
+    [['pack', 'new', 'demo'], 1, /There is a bundle demo already/],
+    [['backup', scratch], 1, /^error: .* cannot be written \(EISDIR\)\n$/],
+    [['pack', 'new', 'x', '--home', '/dev/null'], 1, /^error: .* cannot be written \(ENOTDIR\)\n$/],
     [['token', 'revoke', 'tok_nothere'], 1, /tok_nothere/],
     [['bundle', 'disable', 'nowhere'], 1, /There is no bundle nowhere/],
   ];
@@ -84,6 +96,47 @@ test('exit codes tell a failure (1) from bad usage (2)', async () => {
   const asJson = await cli(['call', 'demo_fooo', '{}', '--json']);
   assert.equal(asJson.code, 1);
   assert.equal(JSON.parse(asJson.err).error.code, 'tool.not_found');
+});
+
+test('a search within a bundle finds what would be far behind in all of them', async () => {
+  const { id } = (await cli(['bundle', 'create', 'crowd', '--json'])).json;
+  for (let at = 0; at < 60; at++) {
+    const path = `/tools/bundles/${id}/tools/zebra-${at}/version/v1`;
+    assert.equal((await server.fetch(path, { method: 'PUT', json: shade })).status, 201);
+  }
+  const lone = (await cli(['bundle', 'create', 'lone', '--json'])).json;
+  const last = { ...shade, displayName: 'Lone', description: 'Has a zebra too.' };
+  const path = `/tools/bundles/${lone.id}/tools/other/version/v1`;
+  assert.equal((await server.fetch(path, { method: 'PUT', json: last })).status, 201);
+  const found = await cli(['tools', 'zebra', '--bundle', 'lone', '--json']);
+  assert.deepEqual(
+    found.json.tools.map((tool: { name: string }) => tool.name),
+    ['lone_other'],
+  );
+  const all = await cli(['tools', 'zebra', '--json']);
+  assert.equal(all.json.tools.length, 50);
+  assert.match(all.err, /best 50/);
+});
+
+test('what answers at OUBLIETTE_URL but is no server of ours is called that', async (t) => {
+  const other = createServer((request, response) => {
+    response.writeHead(request.method === 'GET' ? 200 : 404).end('<html>\n<b>hello</b></html>');
+  }).listen(0, '127.0.0.1');
+  await once(other, 'listening');
+  t.after(() => other.close());
+  const url = `http://127.0.0.1:${(other.address() as AddressInfo).port}`;
+  const env = { OUBLIETTE_URL: url, OUBLIETTE_TOKEN: 'oub_x' };
+  for (const [args, status] of [
+    [['tools'], 200],
+    [['project', 'list'], 404],
+  ] as const) {
+    const ran = await oubliette([...args], { env });
+    assert.equal(ran.code, 1);
+    assert.equal(
+      ran.err,
+      `error: What answers at ${url} is no Oubliette server (status ${status}: <html> <b>hello</b></html>). Check OUBLIETTE_URL.\n`,
+    );
+  }
 });
 
 test('a token is made, listed, used, rotated and revoked', async () => {
@@ -169,6 +222,8 @@ test('terminal tricks in stored texts are not passed on', async () => {
   await cli(['bundle', 'create', 'tricky']);
   const body = { ...shade, description: 'safe\u001b[2J\u001b]0;evil\u0007 text\u202e' };
   assert.equal((await cli(['tool', 'create', 'tricky', 'shade', 'v1', '-'], JSON.stringify(body))).code, 0);
+  await server.fetch('/call/token_create', { method: 'POST', json: { args: { name: 'a\u001b[2Jb', scope: 'read' } } });
+  assert.match((await cli(['token', 'list'])).out, /a\[2Jb/);
   const { out } = await cli(['tools', '--bundle', 'tricky']);
   assert.match(out, /safe/);
   assert.doesNotMatch(out, /[\u001b\u0007\u202e]/);

@@ -10,7 +10,7 @@ import { PassThrough } from 'node:stream';
 import { after, before, test } from 'node:test';
 import { isDeepStrictEqual, promisify } from 'node:util';
 import { runCli } from '../../src/doors/cli/index.ts';
-import { cleanEnv, oubliette, root, startTestServer, type TestServer } from '../kit/running-server.ts';
+import { cleanEnv, root, startTestServer, type TestServer } from '../kit/running-server.ts';
 
 const run = promisify(execFile);
 let server: TestServer;
@@ -47,15 +47,20 @@ async function tab(lines: string[][], home = server.home): Promise<string[]> {
   return printed;
 }
 
-/** The words that may come next, asked in this process. */
-async function next(...written: string[]): Promise<string[]> {
+/** What the program says in this process. */
+async function said(argv: string[], env: NodeJS.ProcessEnv = {}): Promise<{ code: number; out: string }> {
   let out = '';
   const stream = () => new PassThrough().on('data', (chunk: Buffer) => (out += chunk.toString()));
   const output = stream() as unknown as NodeJS.WriteStream;
   const input = new PassThrough().end() as unknown as NodeJS.ReadStream;
   const programs = { version: '0', serve: () => Promise.reject(new Error('not here')) };
-  const argv = ['completion', 'bash', '--home', server.home, '--', ...written];
-  const code = await runCli(argv, programs, { input, output, errors: output }, {});
+  const code = await runCli(['completion', ...argv], programs, { input, output, errors: output }, env);
+  return { code, out };
+}
+
+/** The words that may come next. */
+async function next(...written: string[]): Promise<string[]> {
+  const { code, out } = await said(['bash', '--home', server.home, '--', ...written]);
   return code === 0 ? out.split('\n').filter(Boolean).sort() : ['<files>'];
 }
 
@@ -123,23 +128,17 @@ test('a server that does not answer is waited for only a moment', async (t) => {
   t.after(() => silent.closeAllConnections());
   t.after(() => silent.close());
   const env = { OUBLIETTE_URL: `http://127.0.0.1:${(silent.address() as AddressInfo).port}`, OUBLIETTE_TOKEN: 'oub_x' };
-  const ran = await oubliette(['completion', 'bash', '--', 'call', 'd'], { env });
-  assert.deepEqual([ran.code, ran.out, ran.err], [0, '', '']);
+  assert.deepEqual(await said(['bash', '--', 'call', 'd'], env), { code: 0, out: '' });
 });
 
 test('zsh and fish are told what a word means, each in its way', async () => {
-  const ask = async (shell: string) =>
-    (await oubliette(['completion', shell, '--', 'config'], { env: { OUBLIETTE_HOME: scratch } })).out;
+  const ask = async (...argv: string[]) => (await said([...argv, '--', 'config'])).out;
   const about = 'config.yaml: what holds now, and one change at a time';
   assert.equal(await ask('zsh'), `config:${about}\n`);
   assert.equal(await ask('fish'), `config\t${about}\n`);
   assert.equal(await ask('bash'), 'config\n');
-  const asJson = await oubliette(['completion', 'zsh', '--json', '--', 'config']);
-  assert.deepEqual(asJson.json, { words: [{ word: 'config', about }] });
-  for (const [shell, start] of [
-    ['zsh', '#compdef oubliette'],
-    ['fish', 'function __oubliette_words'],
-  ] as const)
-    assert.ok((await oubliette(['completion', shell])).out.startsWith(start), shell);
-  assert.equal((await oubliette(['completion', 'tcsh'])).code, 2);
+  assert.deepEqual(JSON.parse(await ask('zsh', '--json')), { words: [{ word: 'config', about }] });
+  assert.match((await said(['zsh'])).out, /^#compdef oubliette\n/);
+  assert.match((await said(['fish'])).out, /\ncomplete -c oubliette /);
+  assert.equal((await said(['tcsh'])).code, 2);
 });

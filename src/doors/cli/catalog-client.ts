@@ -4,22 +4,24 @@ import type { ServerClient } from './server-client.ts';
 
 export type FoundTool = ToolView & { match?: { tier: string; field: string } };
 
-/** All pages of one list. */
-export async function allPages<T>(
+/** One list, page by page. */
+export async function* pagesOf<T>(
   server: ServerClient,
   path: string,
   query: Record<string, string>,
   key: string,
-): Promise<T[]> {
-  const found: T[] = [];
+): AsyncGenerator<T[]> {
   let pageToken: string | undefined;
   do {
     const search = new URLSearchParams(pageToken ? { pageToken } : query);
     const page = await server.json<Record<string, unknown>>('GET', `${path}?${search.toString()}`);
-    found.push(...((page[key] as T[] | undefined) ?? []));
+    yield (page[key] as T[] | undefined) ?? [];
     pageToken = page['nextPageToken'] as string | undefined;
   } while (pageToken);
-  return found;
+}
+
+export async function allPages<T>(...list: Parameters<typeof pagesOf>): Promise<T[]> {
+  return (await Array.fromAsync(pagesOf<T>(...list))).flat();
 }
 
 export function listBundles(server: ServerClient): Promise<Bundle[]> {

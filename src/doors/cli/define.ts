@@ -1,6 +1,7 @@
 import type { Command, Option } from 'commander';
 import type { Terminal } from './output.ts';
 import { Cli } from './cli.ts';
+import { BadUsage } from './failure.ts';
 
 /** What the composition root lends to the commands that are no HTTP clients. */
 export interface Programs {
@@ -114,3 +115,12 @@ const examplesOf = new WeakMap<Command, string[]>();
 export function collect(value: string, before: string[] | undefined): string[] {
   return [...(before ?? []), value];
 }
+
+/** For options that are a whole number. */
+export const wholeNumber =
+  (from = 1) =>
+  (text: string): number => {
+    if (!/^(-1|\d{1,9})$/.test(text) || Number(text) < from)
+      throw new BadUsage(`${text} is no count. Write a whole number from ${from}`);
+    return Number(text);
+  };

@@ -22,3 +22,11 @@ export class Silent extends Error {
     this.exitCode = exitCode;
   }
 }
+
+/** Says which file of the person cannot be written; what is no failure of the file system stays as it is. */
+export function cannotWrite(file: string): (error: unknown) => never {
+  return (error) => {
+    const { code, syscall } = error as NodeJS.ErrnoException;
+    throw syscall === undefined ? error : new CommandFailure('request.invalid', `${file} cannot be written (${code})`);
+  };
+}

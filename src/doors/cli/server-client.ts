@@ -4,6 +4,7 @@ import { text as textOf, buffer as bufferOf } from 'node:stream/consumers';
 import type { Detail } from '../../schema/index.ts';
 import { CommandFailure } from './failure.ts';
 import type { ServerAddress } from './find-server.ts';
+import { oneLine } from './output.ts';
 
 export interface RequestOptions {
   body?: unknown;
@@ -37,7 +38,11 @@ export class ServerClient {
   async json<T>(method: string, path: string, options: RequestOptions = {}): Promise<T> {
     const response = await this.open(method, path, options);
     const text = await textOf(response);
-    return (text === '' ? undefined : JSON.parse(text)) as T;
+    try {
+      return (text === '' ? undefined : JSON.parse(text)) as T;
+    } catch {
+      throw this.#notOurs(response.statusCode ?? 0, text);
+    }
   }
 
   async bytes(method: string, path: string, options: RequestOptions = {}): Promise<Uint8Array> {
@@ -61,11 +66,12 @@ export class ServerClient {
     const response = await this.#send(method, path, options);
     const status = response.statusCode ?? 0;
     if (status >= 200 && status < 300) return response;
-    throw refusalOf(status, await textOf(response));
+    const text = await textOf(response);
+    throw refusalIn(text) ?? this.#notOurs(status, text);
   }
 
   #send(method: string, path: string, options: RequestOptions): Promise<IncomingMessage> {
-    const target = new URL(this.#address.url + path);
+    const target = new URL(this.#address.url);
     const body = options.bytes ?? (options.body === undefined ? undefined : JSON.stringify(options.body));
     const headers: Record<string, string> = { authorization: `Bearer ${this.#address.token}`, ...options.headers };
     if (this.#address.proof) headers['x-oubliette-cli'] = this.#address.proof;
@@ -75,12 +81,22 @@ export class ServerClient {
     }
     return new Promise((resolve, reject) => {
       const send = target.protocol === 'https:' ? httpsRequest : httpRequest;
-      const request = send(target, { method, headers, signal: options.signal ?? this.#signal }, resolve);
+      // As a path of its own, or `..` for the name of a tool would lead elsewhere.
+      const whole = target.pathname.replace(/\/+$/, '') + path;
+      const request = send(target, { path: whole, method, headers, signal: options.signal ?? this.#signal }, resolve);
       request.on('error', (error: NodeJS.ErrnoException) =>
         reject(this.#translate(error, Number(headers['content-length'] ?? 0))),
       );
       request.end(body);
     });
+  }
+
+  #notOurs(status: number, text: string): CommandFailure {
+    const said = oneLine(text, 80);
+    return new CommandFailure(
+      'source.unreachable',
+      `What answers at ${this.#address.url} is no Oubliette server (status ${status}${said && `: ${said}`}). Check OUBLIETTE_URL.`,
+    );
   }
 
   #translate(error: NodeJS.ErrnoException, sentBytes: number): Error {
@@ -101,12 +117,12 @@ export class ServerClient {
   }
 }
 
-function refusalOf(status: number, text: string): CommandFailure {
+function refusalIn(text: string): CommandFailure | undefined {
   try {
     const { error } = JSON.parse(text) as { error: { code: string; message: string; details?: Detail[] } };
     if (typeof error?.message === 'string') return new CommandFailure(error.code, error.message, error.details ?? []);
   } catch {
-    // Not one of our answers: something else listens there.
+    // Not one of our answers.
   }
-  return new CommandFailure('source.unreachable', `The server answered ${status}: ${text.slice(0, 200)}`);
+  return undefined;
 }

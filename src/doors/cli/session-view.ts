@@ -57,6 +57,12 @@ export function isTurnEnd(event: WireEvent, turn: number): boolean {
   return event.type === 'completion' && event.turn === turn;
 }
 
+/** True for the end of a turn that gave no answer; errors of one that did, the agent has coped with. */
+export function isWithoutAnswer(event: WireEvent): boolean {
+  if (event.type === 'status') return event['status'] !== 'ended';
+  return ['error', 'failed', 'cancelled', 'interrupted'].includes(String(event['stop_reason']));
+}
+
 function head(full: string): string {
   const lines = full.split('\n');
   const shown = lines.slice(0, 4).map((line) => line.slice(0, 200));

@@ -1,6 +1,6 @@
 import { Option } from 'commander';
-import { define, group, type Setting } from '../define.ts';
-import { BadUsage, Silent } from '../failure.ts';
+import { define, group, wholeNumber, type Setting } from '../define.ts';
+import { Silent } from '../failure.ts';
 import { columns } from '../output.ts';
 
 interface AuditRow {
@@ -19,7 +19,7 @@ export function addAudit(setting: Setting): void {
     usage: 'list',
     summary: 'list the last calls, newest first',
     options: [
-      new Option('--limit <count>', 'at most this many').default(20).argParser(count),
+      new Option('--limit <count>', 'at most this many').default(20).argParser(wholeNumber()),
       new Option('--tool <name>', 'only calls of this tool'),
       new Option('--token <id>', 'only calls with this token'),
     ],
@@ -69,7 +69,7 @@ export function addAudit(setting: Setting): void {
     options: [
       new Option('--older-than-days <days>', 'rows of calls that began longer ago than this')
         .makeOptionMandatory()
-        .argParser(count),
+        .argParser(wholeNumber()),
     ],
     examples: ['oubliette audit prune --older-than-days 365'],
     async run(cli, _args, options: { olderThanDays: number }) {
@@ -77,9 +77,4 @@ export function addAudit(setting: Setting): void {
       cli.print(answer, () => `${answer.deleted} rows removed.`);
     },
   });
-}
-
-function count(text: string): number {
-  if (!/^[1-9]\d{0,8}$/.test(text)) throw new BadUsage(`${text} is no count. Write a whole number from 1`);
-  return Number(text);
 }

@@ -1,7 +1,7 @@
 import { access, constants } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { define, type Setting } from '../define.ts';
-import { BadUsage, CommandFailure } from '../failure.ts';
+import { BadUsage, cannotWrite, CommandFailure } from '../failure.ts';
 import { runningServer } from '../find-server.ts';
 
 export function addBackup(setting: Setting): void {
@@ -17,7 +17,7 @@ export function addBackup(setting: Setting): void {
           'backup reads the data folder itself: run it on the machine of the server, without OUBLIETTE_URL.',
         );
       if (!programs.backup) throw new CommandFailure('not_supported', 'backup is not part of this build.');
-      const made = await programs.backup(cli.home, resolve(file));
+      const made = await programs.backup(cli.home, resolve(file)).catch(cannotWrite(file));
       cli.print(
         made,
         () =>
@@ -37,7 +37,7 @@ export function addBackup(setting: Setting): void {
       await access(file, constants.R_OK).catch((error: NodeJS.ErrnoException) => {
         throw new BadUsage(`${file} cannot be read (${error.code})`);
       });
-      const done = await programs.restore(resolve(file), cli.home);
+      const done = await programs.restore(resolve(file), cli.home).catch(cannotWrite(cli.home));
       cli.print(
         done,
         () =>

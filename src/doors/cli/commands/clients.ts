@@ -96,7 +96,8 @@ export async function importClients(cli: Cli, options: { yes?: boolean; only?: s
   if (found.length === 0)
     return cli.print(
       { found: [], added: [] },
-      () => 'No MCP servers were found in Claude, Cursor, VS Code, Codex or Gemini.',
+      () =>
+        `No MCP servers${options.only ? ` called ${options.only.join(' or ')}` : ''} were found in Claude, Cursor, VS Code, Codex or Gemini.`,
     );
   cli.note(columns(found.map((each) => [each.name, each.clients.join(', '), described(each)])));
   const usable = found.filter((each) => !each.problem);

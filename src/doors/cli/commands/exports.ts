@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { Option } from 'commander';
 import { findBundle } from '../catalog-client.ts';
 import { define, type Setting } from '../define.ts';
-import { CommandFailure } from '../failure.ts';
+import { cannotWrite } from '../failure.ts';
 
 export function addExport(setting: Setting): void {
   define(setting, setting.program, {
@@ -15,9 +15,7 @@ export function addExport(setting: Setting): void {
       const ids = await Promise.all(refs.map(async (ref) => (await findBundle(server, ref)).id));
       const zip = await server.bytes('GET', `/tools/export${ids.length > 0 ? `?bundleIDs=${ids.join(',')}` : ''}`);
       if (options.out === '-') return void cli.terminal.output.write(zip);
-      await writeFile(options.out, zip).catch((error: NodeJS.ErrnoException) => {
-        throw new CommandFailure('request.invalid', `${options.out} cannot be written (${error.code})`);
-      });
+      await writeFile(options.out, zip).catch(cannotWrite(options.out));
       cli.print({ file: options.out, bytes: zip.length }, () => `Wrote ${options.out} (${zip.length} bytes).`);
     },
   });

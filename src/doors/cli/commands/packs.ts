@@ -1,7 +1,11 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { Bundle } from '../../../schema/index.ts';
+import { listBundles } from '../catalog-client.ts';
+import type { Cli } from '../cli.ts';
 import { define, group, type Setting } from '../define.ts';
-import { BadUsage, CommandFailure } from '../failure.ts';
+import { BadUsage, cannotWrite, CommandFailure } from '../failure.ts';
+import { runningServer } from '../find-server.ts';
 
 export function addPacks(setting: Setting): void {
   const pack = group(setting, 'pack', 'bundles of functions in a file of your own');
@@ -14,14 +18,13 @@ export function addPacks(setting: Setting): void {
         throw new BadUsage(`${name} is no name for a pack. Use small letters, digits and dashes`);
       const folder = join(cli.home, 'packs');
       const file = join(folder, `${name}.ts`);
-      await mkdir(folder, { recursive: true, mode: 0o700 });
-      try {
-        await writeFile(file, example(name), { flag: 'wx', mode: 0o600 });
-      } catch (error) {
-        if ((error as NodeJS.ErrnoException).code === 'EEXIST')
-          throw new CommandFailure('request.invalid', `${file} exists already. Choose another name, or edit it.`);
-        throw error;
-      }
+      const isTaken = (await knownBundles(cli)).some((each) => each.slug === name && each.kind !== 'pack');
+      if (isTaken) throw new CommandFailure('bundle.exists', `There is a bundle ${name} already. Choose another name.`);
+      await mkdir(folder, { recursive: true, mode: 0o700 }).catch(cannotWrite(folder));
+      await writeFile(file, example(name), { flag: 'wx', mode: 0o600 }).catch((error: NodeJS.ErrnoException) => {
+        if (error.code !== 'EEXIST') return cannotWrite(file)(error);
+        throw new CommandFailure('request.invalid', `${file} exists already. Choose another name, or edit it.`);
+      });
       const tool = `${name.replaceAll('-', '_')}_greet`;
       cli.print(
         { file, tool },
@@ -29,6 +32,11 @@ export function addPacks(setting: Setting): void {
       );
     },
   });
+}
+
+/** A file can be written without a server; one that runs knows which names are taken. */
+async function knownBundles(cli: Cli): Promise<Bundle[]> {
+  return (await runningServer(cli.home)) ? listBundles(await cli.server()) : [];
 }
 
 const example = (name: string) => `import type { Call, ToolInfo } from 'oubliette';

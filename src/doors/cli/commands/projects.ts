@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { Option } from 'commander';
 import type { Cli } from '../cli.ts';
-import { collect, define, group, type Setting } from '../define.ts';
+import { collect, define, group, wholeNumber, type Setting } from '../define.ts';
 import { CommandFailure, Silent } from '../failure.ts';
 import { columns, harmless, oneLine } from '../output.ts';
 
@@ -67,11 +67,11 @@ export function addProjects(setting: Setting): void {
     usage: 'logs <project>',
     summary: "print the last lines of the project's utility sandbox",
     examples: ['oubliette project logs demo --tail 50'],
-    options: [new Option('--tail <lines>', 'how many')],
-    async run(cli, [ref], options: { tail?: string }) {
+    options: [new Option('--tail <lines>', 'how many').argParser(wholeNumber())],
+    async run(cli, [ref], options: { tail?: number }) {
       const answer = await cli.call<{ text: string }>('container_logs', {
         project_id: await projectId(cli, ref),
-        ...(options.tail && { tail: Number(options.tail) }),
+        ...(options.tail !== undefined && { tail: options.tail }),
       });
       cli.print(answer, () => harmless(answer.text));
     },

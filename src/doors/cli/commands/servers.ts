@@ -1,5 +1,5 @@
 import { Option } from 'commander';
-import { collect, define, group, type Setting } from '../define.ts';
+import { collect, define, group, wholeNumber, type Setting } from '../define.ts';
 import { BadUsage } from '../failure.ts';
 import { columns, harmless, oneLine } from '../output.ts';
 
@@ -23,7 +23,7 @@ export function addServers(setting: Setting): void {
       new Option('--header <line>', '"Name: value", ${NAME} for a secret; may be repeated').argParser(collect),
       new Option('--env <assignment>', 'NAME=value for its environment; may be repeated').argParser(collect),
       new Option('--cwd <dir>', 'the folder to start it in'),
-      new Option('--timeout <ms>', 'how long a call may take'),
+      new Option('--timeout <ms>', 'how long a call may take').argParser(wholeNumber()),
     ],
     examples: [
       'oubliette server add files -- npx -y @modelcontextprotocol/server-filesystem /data',
@@ -64,9 +64,9 @@ export function addServers(setting: Setting): void {
     usage: 'logs <server>',
     summary: 'the last lines that a server wrote, and what went wrong on its connection',
     examples: ['oubliette server logs docs --tail 20'],
-    options: [new Option('--tail <lines>', 'how many').default('50')],
-    async run(cli, [name], options: { tail: string }) {
-      const answer = await cli.call<{ lines: string[] }>('server_logs', { name, tail: Number(options.tail) });
+    options: [new Option('--tail <lines>', 'how many').default(50).argParser(wholeNumber())],
+    async run(cli, [name], options: { tail: number }) {
+      const answer = await cli.call<{ lines: string[] }>('server_logs', { name, tail: options.tail });
       cli.print(answer, () => harmless(answer.lines.join('\n')));
     },
   });
@@ -96,19 +96,26 @@ interface AddOptions {
   header?: string[];
   env?: string[];
   cwd?: string;
-  timeout?: string;
+  timeout?: number;
 }
+
+const ofAddress = { transport: '--transport', header: '--header' };
+const ofCommand = { env: '--env', cwd: '--cwd' };
 
 function configOf(command: string[], options: AddOptions): Record<string, unknown> {
   const [program, ...args] = command;
   if (!program === !options.url) throw new BadUsage('Give either a command (after --) or --url');
-  const timeoutMs = options.timeout === undefined ? undefined : Number(options.timeout);
-  if (timeoutMs !== undefined && !(Number.isInteger(timeoutMs) && timeoutMs > 0))
-    throw new BadUsage(`${options.timeout} is no number of milliseconds`);
-  const config: Record<string, unknown> = program
-    ? { command: program, args, env: pairs(options.env, '='), cwd: options.cwd }
-    : { url: options.url, transport: options.transport, headers: pairs(options.header, ':') };
-  config['timeoutMs'] = timeoutMs;
+  const foreign = Object.entries(program ? ofAddress : ofCommand).find(([key]) => options[key as keyof AddOptions]);
+  if (foreign)
+    throw new BadUsage(
+      `${foreign[1]} goes with ${program ? 'an address, not with a command' : 'a command, not with an address'}`,
+    );
+  const config: Record<string, unknown> = {
+    ...(program
+      ? { command: program, args, env: pairs(options.env, '='), cwd: options.cwd }
+      : { url: options.url, transport: options.transport, headers: pairs(options.header, ':') }),
+    timeoutMs: options.timeout,
+  };
   return Object.fromEntries(Object.entries(config).filter(([, value]) => value !== undefined));
 }
 

@@ -1,9 +1,10 @@
 import { Option } from 'commander';
 import type { Cli } from '../cli.ts';
-import { define, group, type Setting } from '../define.ts';
+import { define, group, wholeNumber, type Setting } from '../define.ts';
 import { sessionFrames } from '../event-stream.ts';
+import { Silent } from '../failure.ts';
 import { columns, shortTime } from '../output.ts';
-import { eventLine, isSessionEnd, isTurnEnd, type WireEvent } from '../session-view.ts';
+import { eventLine, isSessionEnd, isTurnEnd, isWithoutAnswer, type WireEvent } from '../session-view.ts';
 import { projectId } from './projects.ts';
 
 interface SessionRow {
@@ -85,14 +86,14 @@ export function addSessions(setting: Setting): void {
     summary: 'print the events of a session as they come; Ctrl-C ends that',
     examples: ['oubliette session follow ses_...', 'oubliette session follow ses_... --after 10 --json'],
     options: [
-      new Option('--after <index>', 'only events after this one').default('-1'),
+      new Option('--after <index>', 'only events after this one').default(-1).argParser(wholeNumber(-1)),
       new Option('--turn', 'stop when the session is idle'),
     ],
-    async run(cli, [id], options: { after: string; turn?: boolean }) {
+    async run(cli, [id], options: { after: number; turn?: boolean }) {
       const { turn } = options.turn
         ? await cli.call<SessionRow>('session_get', { session_id: id })
         : { turn: Infinity };
-      await follow(cli, id, Number(options.after), turn);
+      await follow(cli, id, options.after, turn);
     },
   });
   byId(setting, session, 'show', 'print one session', 'session_get');
@@ -135,8 +136,9 @@ async function send(
 /** Prints events until the turn is over, the session has ended or the person has seen enough. */
 async function follow(cli: Cli, sessionId: string, after: number, turn: number): Promise<void> {
   const enough = new AbortController();
-  const stop = () => enough.abort();
-  process.once('SIGINT', stop);
+  // A terminal and our launcher both send it: the second one must not end us in the middle of ending.
+  process.on('SIGINT', () => enough.abort());
+  let isBroken = false;
   // An ended session may have been taken up again: only what stands last is the end.
   let newest = -1;
   try {
@@ -146,10 +148,13 @@ async function follow(cli: Cli, sessionId: string, after: number, turn: number):
       const event = JSON.parse(frame.data) as WireEvent;
       const line = cli.isJson ? frame.data : eventLine(event, cli.paint);
       if (line !== undefined) cli.say(line);
-      if (isTurnEnd(event, turn) || (isSessionEnd(event) && event.index >= newest)) return;
+      isBroken ||= event.turn >= turn && event.type === 'error';
+      if (isTurnEnd(event, turn) || (isSessionEnd(event) && event.index >= newest)) {
+        if (isBroken && isWithoutAnswer(event)) throw new Silent(1);
+        return;
+      }
     }
   } finally {
-    process.off('SIGINT', stop);
     enough.abort();
   }
 }

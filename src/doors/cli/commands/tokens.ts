@@ -1,7 +1,8 @@
 import { Option } from 'commander';
 import { collect, define, group, type Setting } from '../define.ts';
 import { BadUsage } from '../failure.ts';
-import { columns, shortTime } from '../output.ts';
+import { columns, harmless, shortTime } from '../output.ts';
+import { projectId } from './projects.ts';
 
 interface TokenRow {
   id: string;
@@ -23,7 +24,7 @@ export function addTokens(setting: Setting): void {
     options: [
       new Option('--name <name>', 'what it is for').makeOptionMandatory(),
       new Option('--scope <level>', 'read, write or admin').choices(['read', 'write', 'admin']).makeOptionMandatory(),
-      new Option('--project <id>', 'only this project; may be repeated').argParser(collect),
+      new Option('--project <project>', 'only this project, by id or name; may be repeated').argParser(collect),
       new Option('--bundle <slug>', 'only this bundle; may be repeated').argParser(collect),
       new Option('--ttl <time>', 'valid for 30s, 15m, 1h, 7d').argParser(seconds),
     ],
@@ -39,7 +40,7 @@ export function addTokens(setting: Setting): void {
       const made = await cli.call<TokenRow>('token_create', {
         name: options.name,
         scope: options.scope,
-        ...(options.project && { projects: options.project }),
+        ...(options.project && { projects: await Promise.all(options.project.map((ref) => projectId(cli, ref))) }),
         ...(options.bundle && { bundles: options.bundle }),
         ...(options.ttl !== undefined && { ttl_seconds: options.ttl }),
       });
@@ -57,7 +58,7 @@ export function addTokens(setting: Setting): void {
           ['ID', 'NAME', 'SCOPE', 'ONLY FOR', 'LAST USED', 'EXPIRES', ''].map((text) => cli.paint('dim', text)),
           ...tokens.map((each) => [
             each.id,
-            each.name,
+            harmless(each.name),
             each.scope,
             [...(each.projects ?? []), ...(each.bundles ?? [])].join(' ') || '-',
             shortTime(each.last_used_at),

@@ -1,6 +1,6 @@
 import { Option } from 'commander';
 import type { Cli } from '../cli.ts';
-import { allPages, findBundle, toolPath, type FoundTool } from '../catalog-client.ts';
+import { allPages, findBundle, pagesOf, toolPath, type FoundTool } from '../catalog-client.ts';
 import { collect, define, group, type Setting } from '../define.ts';
 import { harmless, oneLine } from '../output.ts';
 
@@ -82,32 +82,36 @@ async function listTools(
 ): Promise<void> {
   const server = await cli.server();
   const includeDisabled = String(options.all === true);
-  let tools: FoundTool[];
+  const bundles = await Promise.all((options.bundle ?? []).map((ref) => findBundle(server, ref)));
   if (query !== undefined) {
-    const { tools: found } = await server.json<{ tools: FoundTool[] }>(
-      'GET',
-      `/tools/tools/search?${new URLSearchParams({ q: query, includeDisabled, pageSize: '50' }).toString()}`,
+    const isWanted = (tool: FoundTool): boolean =>
+      (!options.bundle || bundles.some((each) => each.id === tool.bundleID)) &&
+      (!options.tag || options.tag.some((tag) => tool.tags?.includes(tag)));
+    const found: FoundTool[] = [];
+    const pages = pagesOf<FoundTool>(
+      server,
+      '/tools/tools/search',
+      { q: query, includeDisabled, pageSize: '100' },
+      'tools',
     );
-    tools = found.filter(
-      (tool) =>
-        (!options.bundle || options.bundle.includes(tool.bundleSlug)) &&
-        (!options.tag || options.tag.some((tag) => tool.tags?.includes(tag))),
-    );
-  } else {
-    const filter: Record<string, string> = { includeDisabled, recommendedPageSize: '256' };
-    if (options.tag) filter['tags'] = options.tag.join(',');
-    if (options.bundle)
-      filter['bundleIDs'] = (await Promise.all(options.bundle.map((slug) => findBundle(server, slug))))
-        .map((each) => each.id)
-        .join(',');
-    tools = await allPages<FoundTool>(server, '/tools/tools', filter, 'tools');
+    for await (const page of pages) {
+      found.push(...page.filter(isWanted));
+      if (found.length > mostFound) break;
+    }
+    const tools = found.slice(0, mostFound);
+    cli.print({ tools }, () => (tools.length === 0 ? `Nothing matches ${query}.` : ranked(cli, tools)));
+    if (found.length > mostFound) cli.note(`These are the best ${mostFound}. Say more to find others.`);
+    return;
   }
-  cli.print({ tools }, () =>
-    tools.length === 0 ? nothing(query) : query === undefined ? byBundle(cli, tools) : ranked(cli, tools),
-  );
+  const filter: Record<string, string> = { includeDisabled, recommendedPageSize: '256' };
+  if (options.tag) filter['tags'] = options.tag.join(',');
+  if (options.bundle) filter['bundleIDs'] = bundles.map((each) => each.id).join(',');
+  const tools = await allPages<FoundTool>(server, '/tools/tools', filter, 'tools');
+  cli.print({ tools }, () => (tools.length === 0 ? 'There are no such tools.' : byBundle(cli, tools)));
 }
 
-const nothing = (query?: string) => (query === undefined ? 'There are no tools.' : `Nothing matches ${query}.`);
+/** More are no help to a person who looks for one. */
+const mostFound = 50;
 
 function byBundle(cli: Cli, tools: FoundTool[]): string {
   const lines: string[] = [];
