@@ -19,7 +19,7 @@ snippets:
       results = brave.search(query="{{ topic }}", count={{ count }})
       llm.transform(input=results, prompt="Extract key findings")
   b_q: { description: Quick brave search, params: { q: { description: Query } }, body: 'brave.search(query="{{ q }}")' }
-  pkg: { description: Package versions, params: { name: {}, empty: { default: "" }, off: { default: false } }, body: '["{{ name }}", "{{ empty }}", {{ off }}]' }
+  pkg: { description: Package versions, params: { name: {}, empty: { type: str, default: "" }, off: { type: bool, default: false } }, body: '["{{ name }}", "{{ empty }}", {{ off }}]' }
 servers:
   github: { command: ${process.execPath}, args: [${upstream}], timeoutMs: 30000 }
 notify:

@@ -83,6 +83,7 @@ test('ot.notify() appends a YAML document to the file of the matching topic', as
 });
 
 test('a topic that nothing matches is skipped', async () => {
+  await reconfigure(config);
   assert.equal(await server.run('ot.notify(topic="unknown:topic", message="test")'), 'SKIP: no matching topic');
   for (const topic of ['../../etc/passwd', 'notes2', 'status', ''])
     assert.equal(await server.run(`ot.notify(topic="${topic}", message="x")`), 'SKIP: no matching topic');
@@ -101,7 +102,8 @@ test('ot.reload() reads the configuration from disk', async () => {
 });
 
 test('a broken configuration is reported with file and line, and the old one keeps serving', async () => {
-  await writeFile(join(server.home, 'config.yaml'), 'aliases: { fresh: demo.foo }\n  bad: [\n');
+  await reconfigure('aliases: { fresh: demo.foo }\n');
+  await writeFile(join(server.home, 'config.yaml'), 'aliases: { other: demo.bar }\n  bad: [\n');
   assert.match(await server.run('ot.reload()'), /^Error: .*config\.yaml:\d+/s);
   assert.equal(await server.run('ot.aliases()'), '[fresh -> demo.foo]');
 });

@@ -2,6 +2,7 @@ import { after, before, test } from 'node:test';
 import assert from 'node:assert/strict';
 import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { parse } from 'yaml';
 import { makeBundle, toolBody } from '../kit/catalog.ts';
 import { until } from '../kit/until.ts';
@@ -62,8 +63,15 @@ test('context saved grows with what is reachable: it is measured, not a constant
 });
 
 test('ot.stats(period=) takes day, week, month and all', async () => {
-  for (const period of ['day', 'week', 'month', 'all'])
-    assert.ok((await stats(`period="${period}"`)).total_calls >= 5, period);
+  for (const days of [3, 15, 50]) addCallOfBefore(days, 'demo.old');
+  for (const [period, calls] of [
+    ['day', 0],
+    ['week', 1],
+    ['month', 2],
+    ['all', 3],
+  ] as const)
+    assert.equal((await stats(`period="${period}", tool="demo.old"`)).total_calls, calls, period);
+  assert.equal((await stats('tool="demo.old"')).total_calls, 3, 'all is the default');
 });
 
 test('ot.stats(tool=) is about that tool alone, totals included', async () => {
@@ -194,6 +202,17 @@ test('the span of ot.result tells handle, offset, limit and search', async () =>
   assert.deepEqual({ handle, offset, limit, search }, { handle: 'abc', offset: 3, limit: 7, search: 'x' });
   assert.ok(!('search' in spans.at(-1)!) && spans.at(-1)!['handle'] === 'plain');
 });
+
+/** A call that lies that many days back, as the server writes them down. */
+function addCallOfBefore(days: number, tool: string): void {
+  const db = new DatabaseSync(join(server.home, 'state.db'));
+  db.exec('PRAGMA busy_timeout = 10000');
+  db.prepare(
+    `INSERT INTO stat_slots (slot, name, pack, bundle, principal, token_id, project_id, calls, failures, duration_ms, result_bytes, spent_bytes, durations)
+     VALUES (?, ?, ?, 'demo', 'test', '', '', 1, 0, 1, 1, 1, '')`,
+  ).run(Date.now() - days * 24 * 3600_000, tool.replace('.', '_'), tool);
+  db.close();
+}
 
 async function logged(): Promise<Record<string, unknown>[]> {
   const text = await readFile(join(server.home, 'logs', 'server.log'), 'utf8');
