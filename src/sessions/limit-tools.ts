@@ -41,11 +41,7 @@ async function limits(
   given: { project_id?: string; session_id?: string },
 ): Promise<object> {
   const session = await sessionAsked(ports, actor, given);
-  const project = session
-    ? await ports.projects.load(session.project_id)
-    : given.project_id === undefined
-      ? undefined
-      : await ports.projects.get(actor, given.project_id);
+  const project = await projectAsked(ports, actor, session, given.project_id);
   const now = ports.settings();
   const root = session && (await rootProject(ports, session));
   const most = project
@@ -78,6 +74,16 @@ async function sessionAsked(
   return given.project_id === undefined && actor.sessionId !== undefined
     ? ports.tables.get(actor.sessionId)
     : undefined;
+}
+
+async function projectAsked(
+  ports: SessionPorts,
+  actor: Actor,
+  session: SessionRow | undefined,
+  projectId: string | undefined,
+): Promise<Project | undefined> {
+  if (session) return ports.projects.load(session.project_id);
+  return projectId === undefined ? undefined : ports.projects.get(actor, projectId);
 }
 
 async function rootProject(ports: SessionPorts, session: SessionRow): Promise<Project | undefined> {

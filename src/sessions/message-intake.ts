@@ -1,15 +1,9 @@
 import { fail, newId, type Actor } from '../schema/index.ts';
 import type { SessionRow } from '../store/index.ts';
-import {
-  admitExtras,
-  findTarget,
-  storeMessage,
-  storeSpawn,
-  type MessageAnswer,
-  type MessageArgs,
-  type Target,
-} from './admission.ts';
+import { storeMessage, storeSpawn, type MessageAnswer } from './admission.ts';
 import type { Lifecycle } from './lifecycle.ts';
+import { admitExtras, type Extras, type MessageArgs } from './message-extras.ts';
+import { findTarget, type Target } from './message-target.ts';
 import { placeAt } from './place.ts';
 import type { Pool, Slot, SlotWish } from './pool.ts';
 import type { SessionPorts } from './ports.ts';
@@ -17,8 +11,6 @@ import { mintKey } from './session-key.ts';
 
 const declaredWithinMs = 500;
 const refillWithinMs = 1000;
-
-type Extras = Awaited<ReturnType<typeof admitExtras>>;
 
 /** How messages come in: the first one begins a session, a later one goes on with it, and one that was answered is not done again. */
 export interface MessageIntake {

@@ -9,11 +9,12 @@ import {
 } from '../schema/index.ts';
 import type { ExecResult, ExecSpec } from '../sandbox/index.ts';
 import type { SessionRow } from '../store/index.ts';
-import { isLive, type MessageAnswer, type MessageArgs } from './admission.ts';
+import { isLive, type MessageAnswer } from './admission.ts';
 import { reserve, type Reservation } from './budget.ts';
 import { caretaker } from './caretaker.ts';
 import { endElsewhere, isElsewhere } from './elsewhere.ts';
 import { lifecycle } from './lifecycle.ts';
+import type { MessageArgs } from './message-extras.ts';
 import { messageIntake } from './message-intake.ts';
 import { removePlace } from './place.ts';
 import { pool } from './pool.ts';
