@@ -126,33 +126,49 @@ function* boundIn(all: readonly Token[]): Generator<Binding> {
     return;
   }
   const lastTarget = noTargets.has(word ?? '') ? -1 : all.findLastIndex(isAssignment);
-  /** For every open bracket: does it hold an index, as in `x[i]`? */
-  const brackets: boolean[] = [];
-  let isLoop = false;
-  let isComprehension = false;
-  let lambdaDepth = -1;
+  const place = new PlaceInLine();
   for (let i = 0; i < all.length; i++) {
     const token = all[i]!;
-    const { text, depth } = token;
+    place.pass(token, all[i - 1]);
+    if (token.kind !== 'name' || keywords.has(token.text)) continue;
     const before = all[i - 1]?.text;
     const after = all[i + 1]?.text;
-    if (token.kind === 'op') {
-      if (text === '[' || text === '(' || text === '{') brackets.push(text === '[' && isIndexed(all[i - 1]));
-      else if (text === ']' || text === ')' || text === '}') brackets.pop();
-      else if (text === ':' && depth === lambdaDepth) lambdaDepth = -1;
-      continue;
-    }
-    if (token.kind !== 'name') continue;
-    if (text === 'for') [isLoop, isComprehension] = [true, depth > 0];
-    else if (text === 'in') isLoop = false;
-    else if (text === 'lambda') lambdaDepth = depth;
-    if (keywords.has(text) || before === '.') continue;
-    const isTarget = i < lastTarget && after !== '.' && after !== '(' && after !== '[' && brackets.at(-1) !== true;
+    if (before === '.') continue;
+    const isTarget = i < lastTarget && !place.isInIndex && after !== '.' && after !== '(' && after !== '[';
     const isParameter =
-      (word === 'def' && depth > 0 && before !== '=' && before !== ':') || (depth === lambdaDepth && before !== '=');
+      (word === 'def' && token.depth > 0 && before !== '=' && before !== ':') ||
+      (token.depth === place.lambdaDepth && before !== '=');
     const isNamed = before === 'def' || before === 'as' || after === ':=' || (i === 0 && after === ':');
-    const isInner = !isTarget && !isNamed && (isParameter || isComprehension);
-    if (isTarget || isParameter || isNamed || isLoop) yield { name: text, at: token.start, isInner };
+    const isInner = !isTarget && !isNamed && (isParameter || place.isComprehension);
+    if (isTarget || isParameter || isNamed || place.isInLoopHead) yield { name: token.text, at: token.start, isInner };
+  }
+}
+
+/** What surrounds the token that was passed last: it decides whether a name there is bound or read. */
+class PlaceInLine {
+  /** Between `for` and `in`. */
+  isInLoopHead = false;
+  /** True when the last `for` belongs to a comprehension. */
+  isComprehension = false;
+  /** The depth of the parameters of a lambda, -1 outside of them. */
+  lambdaDepth = -1;
+  /** For every open bracket: does it hold an index, as in `x[i]`? */
+  readonly #brackets: boolean[] = [];
+
+  get isInIndex(): boolean {
+    return this.#brackets.at(-1) === true;
+  }
+
+  pass({ kind, text, depth }: Token, before: Token | undefined): void {
+    if (kind === 'name') {
+      if (text === 'for') [this.isInLoopHead, this.isComprehension] = [true, depth > 0];
+      else if (text === 'in') this.isInLoopHead = false;
+      else if (text === 'lambda') this.lambdaDepth = depth;
+    } else if (kind === 'op') {
+      if (text === '[' || text === '(' || text === '{') this.#brackets.push(text === '[' && isIndexed(before));
+      else if (text === ']' || text === ')' || text === '}') this.#brackets.pop();
+      else if (text === ':' && depth === this.lambdaDepth) this.lambdaDepth = -1;
+    }
   }
 }
 
@@ -186,7 +202,7 @@ function endsInExpression(lines: readonly LogicalLine[]): boolean {
     if (token.depth > 0 || token.kind === 'string') continue;
     if (token.text === 'lambda') isLambda = true;
     if (token.kind !== 'op') continue;
-    if (/^(?:=|[-+*/%@&|^]=|\*\*=|\/\/=|<<=|>>=)$/.test(token.text) && !isLambda) return false;
+    if (isAssignment(token) && !isLambda) return false;
     if (token.text === ':') {
       if (!isLambda) return false;
       isLambda = false;
