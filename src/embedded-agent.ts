@@ -59,7 +59,8 @@ const programs: ProgramPort = {
 };
 
 function answerText(outcome: Extract<ProgramOutcome, { ok: true }>): string {
-  return `${outcome.printed}${outcome.hasValue ? valueText(JSON.parse(outcome.json)) : outcome.printed ? '' : 'Code executed successfully (no return value)'}`;
+  if (outcome.hasValue) return outcome.printed + valueText(JSON.parse(outcome.json));
+  return outcome.printed || 'Code executed successfully (no return value)';
 }
 
 function valueText(value: unknown): string {

@@ -30,12 +30,7 @@ export function parseRpc(line: string): Incoming | undefined {
 function errorText(error: Record<string, unknown>): string {
   const message = typeof error['message'] === 'string' ? error['message'] : 'unknown error';
   const data = error['data'];
-  const detail =
-    typeof data === 'string'
-      ? data
-      : isObject(data) && typeof data['details'] === 'string'
-        ? data['details']
-        : undefined;
+  const detail = text(isObject(data) ? data['details'] : data);
   return detail && detail !== message ? `${message}: ${detail.slice(0, 2000)}` : message;
 }
 

@@ -1,5 +1,6 @@
 import { Server, type CallToolResult, type ServerContext } from '@modelcontextprotocol/server';
 import { serveStdio, StdioServerTransport } from '@modelcontextprotocol/server/stdio';
+import { jsonText } from '../schema/json.ts';
 import { callerToolsConfig, relayLineBytes, sessionOver, type CallerToolsConfig } from '../schema/relay.ts';
 import { baseTools, callerTools, ownTools, unlistedOwnTool, type MenuTool } from './menu.ts';
 import { RelayError, RelayLink } from './relay-link.ts';
@@ -117,7 +118,7 @@ async function callTool(
     const answer = await link.call(method, params, context.mcpReq.signal);
     if (tool.answers === 'content') return answer as CallToolResult;
     return {
-      content: [{ type: 'text', text: typeof answer === 'string' ? answer : JSON.stringify(answer) }],
+      content: [{ type: 'text', text: jsonText(answer) }],
       isError: false,
     };
   } catch (error) {

@@ -1,6 +1,7 @@
 import {
   compileSchema,
   fail,
+  jsonText,
   reasonOf,
   type Actor,
   type CallOptions,
@@ -61,7 +62,7 @@ function errorText(result: ToolResult): string {
   const texts = result.content?.flatMap((block) => (block.type === 'text' ? [block.text] : [])) ?? [];
   if (texts.length > 0) return texts.join('\n');
   if (result.value === undefined || result.value === null) return 'It failed and did not say why.';
-  return typeof result.value === 'string' ? result.value : JSON.stringify(result.value);
+  return jsonText(result.value);
 }
 
 /** `run` bounds its own text, and a stored result is never stored again. */

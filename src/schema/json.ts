@@ -8,6 +8,9 @@ export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
+/** A value as text for a reader: a string as it is, everything else as JSON. */
+export const jsonText = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
+
 /** What a stranger wrote where a text belongs. `String` would throw for `{"toString": 1}`. */
 export const textOf = (value: unknown): string =>
   value === undefined || value === null || typeof value === 'object' ? '' : String(value);

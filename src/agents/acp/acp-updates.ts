@@ -1,5 +1,5 @@
 import type { SessionUpdate, ToolCall } from '@agentclientprotocol/sdk';
-import { isObject } from '../../schema/index.ts';
+import { isObject, jsonText } from '../../schema/index.ts';
 import type { Draft, Held } from '../agent-state.ts';
 import { list, text } from '../json-rpc.ts';
 
@@ -98,9 +98,7 @@ function resultText(update: Record<string, unknown>): string {
       ? `${text(item['path']) ?? ''}\n${text(item['newText']) ?? ''}`
       : blockText(item['content']),
   );
-  const raw = update['rawOutput'];
-  const shown =
-    parts.join('\n') || (typeof raw === 'string' ? raw : raw === undefined || raw === null ? '' : JSON.stringify(raw));
+  const shown = parts.join('\n') || jsonText(update['rawOutput'] ?? '');
   return shown.length > maxResultText
     ? `${shown.slice(0, maxResultText)}\n[cut at ${maxResultText} characters]`
     : shown;

@@ -5,7 +5,7 @@ import type {
   PermissionOptionKind,
   RequestPermissionResponse,
 } from '@agentclientprotocol/sdk';
-import { isObject, textOf } from '../../schema/index.ts';
+import { isObject, textOf, valueAt } from '../../schema/index.ts';
 import type { AgentDriver, AgentSpec, AgentState, PermissionOption, Prompt } from '../agent.ts';
 import {
   draft,
@@ -168,15 +168,8 @@ function openSession(step: Draft<Inner>, result: Record<string, unknown>): void 
       `The agent speaks ACP version ${JSON.stringify(result['protocolVersion'])}, we speak ${protocolVersion}.`,
     );
   const { resume } = step.inner.spec;
-  const abilities = isObject(result['agentCapabilities']) ? result['agentCapabilities'] : {};
-  const sessions = isObject(abilities['sessionCapabilities']) ? abilities['sessionCapabilities'] : {};
   if (resume === undefined) return newSession(step);
-  // Resuming repeats nothing; loading repeats the whole transcript first.
-  const method = isObject(sessions['resume'])
-    ? 'session/resume'
-    : abilities['loadSession'] === true
-      ? 'session/load'
-      : undefined;
+  const method = resumeMethod(result['agentCapabilities']);
   if (!method) {
     step.state.resumeFailed = true;
     return newSession(step);
@@ -184,6 +177,13 @@ function openSession(step: Draft<Inner>, result: Record<string, unknown>): void 
   step.state.agentSession = resume;
   step.inner.isReplaying = true;
   request(step, method, 'load', { ...place(step), sessionId: resume });
+}
+
+/** Prefers to resume, which repeats nothing; loading sends the whole transcript again first. */
+function resumeMethod(abilities: unknown): 'session/resume' | 'session/load' | undefined {
+  if (!isObject(abilities)) return undefined;
+  if (isObject(valueAt(abilities, ['sessionCapabilities', 'resume']))) return 'session/resume';
+  return abilities['loadSession'] === true ? 'session/load' : undefined;
 }
 
 const newSession = (step: Draft<Inner>): void => request(step, 'session/new', 'new', place(step));

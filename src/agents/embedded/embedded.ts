@@ -9,6 +9,7 @@ import {
   type McpServer,
   type SessionUpdate,
 } from '@agentclientprotocol/sdk';
+import { jsonText } from '../../schema/json.ts';
 import { mcpTools, type McpTools } from './mcp-tools.ts';
 import type { ProgramPort, ToolAnswer } from './program-port.ts';
 
@@ -104,12 +105,7 @@ async function answer(
       status: 'in_progress',
     });
     const outcome = await session.tools.call(name, args, signal);
-    const text =
-      'error' in outcome
-        ? outcome.error
-        : typeof outcome.value === 'string'
-          ? outcome.value
-          : JSON.stringify(outcome.value);
+    const text = 'error' in outcome ? outcome.error : jsonText(outcome.value);
     await say(client, sessionId, {
       sessionUpdate: 'tool_call_update',
       toolCallId,

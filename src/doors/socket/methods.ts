@@ -3,6 +3,7 @@ import {
   catalogue,
   fail,
   Failure,
+  jsonText,
   reaches,
   type Actor,
   type ErrorCode,
@@ -165,7 +166,7 @@ function notAllowed(actor: Actor, tool: string): RpcFailure {
 async function asContent(call: () => Promise<Outcome>): Promise<object> {
   try {
     const outcome = await call();
-    return outcome.ok ? content(textOf(outcome.value), false) : content(outcome.error.message, true);
+    return outcome.ok ? content(jsonText(outcome.value), false) : content(outcome.error.message, true);
   } catch (error) {
     if (!(error instanceof Failure)) throw error;
     return content(error.message, true);
@@ -173,7 +174,6 @@ async function asContent(call: () => Promise<Outcome>): Promise<object> {
 }
 
 const content = (text: string, isError: boolean): object => ({ content: [{ type: 'text', text }], isError });
-const textOf = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
 
 function valueOf(outcome: Outcome): unknown {
   if (outcome.ok) return outcome.value;
