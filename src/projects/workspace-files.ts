@@ -4,12 +4,21 @@ import { lstat, mkdir, open, readdir, rename, unlink, type FileHandle } from 'no
 import { pipeline } from 'node:stream/promises';
 import { pack, type Pack } from 'tar-stream';
 import { fail } from '../schema/index.ts';
-import { entriesBelow, inFolder, openFolderAt, removeBelow, splitPath, walkTo } from '../store/index.ts';
+import {
+  entriesBelow,
+  entryType,
+  inFolder,
+  openFolderAt,
+  removeBelow,
+  splitPath,
+  walkTo,
+  type EntryType,
+} from '../store/index.ts';
 import { giveToOwnerOf } from './project-folders.ts';
 
 export interface FileEntry {
   name: string;
-  type: 'file' | 'folder' | 'link' | 'other';
+  type: EntryType;
   size: number;
   modified_at: string;
 }
@@ -186,7 +195,7 @@ async function listFolder(path: string): Promise<FileEntry[]> {
     for (const name of (await readdir(`/proc/self/fd/${handle.fd}`)).sort()) {
       const info = await lstat(inFolder(handle, name)).catch(() => undefined);
       if (!info) continue;
-      const type = info.isFile() ? 'file' : info.isDirectory() ? 'folder' : info.isSymbolicLink() ? 'link' : 'other';
+      const type = entryType(info);
       entries.push({ name, type, size: type === 'file' ? info.size : 0, modified_at: info.mtime.toISOString() });
     }
     return entries;

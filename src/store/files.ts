@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import type { Stats } from 'node:fs';
 import { link, mkdir, open, rename, stat, unlink, type FileHandle } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
@@ -70,6 +71,15 @@ export async function makeFolder(path: string): Promise<void> {
   await mkdir(path, { mode: 0o700 }).catch(async (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EEXIST' || !(await isFolder(path))) throw error;
   });
+}
+
+export type EntryType = 'file' | 'folder' | 'link' | 'other';
+
+/** What lies at a path, by the word that every door uses for it. */
+export function entryType(info: Pick<Stats, 'isFile' | 'isDirectory' | 'isSymbolicLink'>): EntryType {
+  if (info.isFile()) return 'file';
+  if (info.isDirectory()) return 'folder';
+  return info.isSymbolicLink() ? 'link' : 'other';
 }
 
 export async function isFolder(path: string): Promise<boolean> {

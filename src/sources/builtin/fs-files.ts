@@ -2,7 +2,7 @@ import { constants } from 'node:fs';
 import { lstat, open, readdir, rename, unlink, type FileHandle } from 'node:fs/promises';
 import { randomBytes } from 'node:crypto';
 import { Failure, fail } from '../../schema/index.ts';
-import { inFolder, openFolderAt, splitPath, walkTo, type Place } from '../../store/index.ts';
+import { entryType, inFolder, openFolderAt, splitPath, walkTo, type Place } from '../../store/index.ts';
 
 /** More is neither read nor written. */
 export const maxFileBytes = 8 * 1024 * 1024;
@@ -93,16 +93,8 @@ export async function listFolder(root: string, args: { path: string; limit: numb
 
 async function entryOf(folder: FileHandle, name: string): Promise<object | undefined> {
   const info = await lstat(inFolder(folder, name)).catch(() => undefined);
-  return info && { name, type: typeOf(info), size: info.size, modified_at: info.mtime.toISOString() };
+  return info && { name, type: entryType(info), size: info.size, modified_at: info.mtime.toISOString() };
 }
-
-interface Kind {
-  isFile(): boolean;
-  isDirectory(): boolean;
-  isSymbolicLink(): boolean;
-}
-const typeOf = (info: Kind): string =>
-  info.isFile() ? 'file' : info.isDirectory() ? 'folder' : info.isSymbolicLink() ? 'link' : 'other';
 
 /** What is at a path; nothing is an answer, not a failure. */
 export async function statPath(root: string, args: { path: string }): Promise<object> {
@@ -113,7 +105,7 @@ export async function statPath(root: string, args: { path: string }): Promise<ob
       return {
         path: args.path,
         exists: true,
-        type: typeOf(info),
+        type: entryType(info),
         size: info.size,
         modified_at: info.mtime.toISOString(),
         mode,
