@@ -67,7 +67,8 @@ export function judge(row: Row): Judged {
   const ratio = other === undefined ? undefined : ours / other;
   const measured = row.goal?.of === 'ratio' ? ratio : ours;
   const { atLeast, atMost } = row.goal ?? {};
-  const bound = atLeast !== undefined ? `>= ${atLeast}` : atMost !== undefined ? `<= ${atMost}` : '';
+  const upper = atMost === undefined ? '' : `<= ${atMost}`;
+  const bound = atLeast === undefined ? upper : `>= ${atLeast}`;
   return {
     ours,
     other,

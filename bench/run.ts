@@ -70,7 +70,7 @@ function print(rows: Row[], name: string): void {
       found.other === undefined ? '' : `${number(found.other)} ${row.otherName ?? ''}`,
       found.ratio === undefined ? '' : `${found.ratio.toFixed(2)}x`,
       found.goal,
-      found.isMet === undefined ? '' : found.isMet ? 'met' : 'MISSED',
+      verdict(found.isMet),
     ]);
     results.push({ bench: name, at, ...row, ...found, rounds: { ours: row.ours, other: row.other } });
   }
@@ -85,11 +85,12 @@ function print(rows: Row[], name: string): void {
 }
 
 function number(value: number): string {
-  return value >= 1000
-    ? Math.round(value).toLocaleString('en')
-    : value >= 100
-      ? value.toFixed(0)
-      : value >= 1
-        ? value.toFixed(2)
-        : value.toPrecision(3);
+  if (value >= 1000) return Math.round(value).toLocaleString('en');
+  if (value >= 100) return value.toFixed(0);
+  return value >= 1 ? value.toFixed(2) : value.toPrecision(3);
+}
+
+function verdict(isMet: boolean | undefined): string {
+  if (isMet === undefined) return '';
+  return isMet ? 'met' : 'MISSED';
 }

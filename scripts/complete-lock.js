@@ -46,11 +46,9 @@ function platformOf(name) {
   const cpu = ['arm64', 'arm', 'x64', 'ia32', 'ppc64', 'riscv64', 's390x', 'loong64', 'mips64el', 'wasm32'].find(
     (each) => parts.includes(each),
   );
-  const libc = parts.some((each) => each.startsWith('musl'))
-    ? 'musl'
-    : os === 'linux' && parts.some((each) => each.startsWith('gnu'))
-      ? 'glibc'
-      : undefined;
+  const isMusl = parts.some((each) => each.startsWith('musl'));
+  const isGlibc = os === 'linux' && parts.some((each) => each.startsWith('gnu'));
+  const libc = isMusl ? 'musl' : isGlibc && 'glibc';
   return { ...(cpu && { cpu: [cpu] }), ...(libc && { libc: [libc] }), ...(os && { os: [os] }) };
 }
 

@@ -23,22 +23,23 @@ process.stdin.setEncoding('utf8').on('data', (chunk: string) => {
     if (id === undefined) continue;
     const from = Number(params?.cursor ?? 0);
     const size = Math.min(2000, Number(count) - from);
-    const result =
-      method === 'initialize'
-        ? {
-            protocolVersion: params.protocolVersion,
-            capabilities: { tools: {} },
-            serverInfo: { name: 'many', version: '1' },
-          }
-        : method === 'tools/list'
-          ? {
-              tools: Array.from({ length: size }, (_, i) => tool(from + i)),
-              ...(from + size < Number(count) && { nextCursor: String(from + size) }),
-            }
-          : undefined;
-    process.stdout.write(
-      `${JSON.stringify(result ? { jsonrpc: '2.0', id, result } : { jsonrpc: '2.0', id, error: { code: -32601, message: 'Method not found' } })}\n`,
-    );
+    let answer: object = { error: { code: -32601, message: 'Method not found' } };
+    if (method === 'initialize')
+      answer = {
+        result: {
+          protocolVersion: params.protocolVersion,
+          capabilities: { tools: {} },
+          serverInfo: { name: 'many', version: '1' },
+        },
+      };
+    if (method === 'tools/list')
+      answer = {
+        result: {
+          tools: Array.from({ length: size }, (_, i) => tool(from + i)),
+          ...(from + size < Number(count) && { nextCursor: String(from + size) }),
+        },
+      };
+    process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', id, ...answer })}\n`);
   }
 });
 process.stdin.on('end', () => process.exit(0));

@@ -29,7 +29,7 @@ export class FolderWatch {
     try {
       const watcher = watch(join(this.#root, folder), (kind, name) => {
         if (name?.endsWith('.tmp')) return;
-        const path = folder === '' ? (name ?? '') : name === null ? folder : `${folder}/${name}`;
+        const path = [folder, name].filter(Boolean).join('/');
         if (kind !== 'rename' || !this.#isExpected(path)) this.touch(path);
       });
       watcher.on('error', () => {

@@ -110,8 +110,8 @@ export class DocTable {
   compare(a: number, b: number): number {
     const byTime = (this.modified[b] as number) - (this.modified[a] as number);
     if (byTime !== 0) return byTime;
-    const [idA, idB] = [this.ids[a] as string, this.ids[b] as string];
-    return idA < idB ? -1 : idA > idB ? 1 : 0;
+    if (a === b) return 0;
+    return (this.ids[a] as string) < (this.ids[b] as string) ? -1 : 1;
   }
 
   row(doc: number): DocRow {

@@ -240,7 +240,7 @@ describe('changes', () => {
 /** Optimal string alignment by the book. */
 function distance(a: string[], b: string[]): number {
   const table = Array.from({ length: a.length + 1 }, (_, i) =>
-    Array.from({ length: b.length + 1 }, (_x, j) => (i === 0 ? j : j === 0 ? i : 0)),
+    Array.from({ length: b.length + 1 }, (_x, j) => (i === 0 || j === 0 ? i + j : 0)),
   );
   const at = (i: number, j: number): number => table[i]?.[j] ?? 0;
   for (let i = 1; i <= a.length; i++)

@@ -28,7 +28,8 @@ export function compareHits(a: Place, b: Place): number {
   if (byTier !== 0) return byTier;
   const byTime = Date.parse(b.modifiedAt) - Date.parse(a.modifiedAt);
   if (byTime !== 0) return byTime;
-  return a.id < b.id ? -1 : a.id > b.id ? 1 : 0;
+  if (a.id === b.id) return 0;
+  return a.id < b.id ? -1 : 1;
 }
 
 type Match = Pick<SearchHit, 'tier' | 'field'>;

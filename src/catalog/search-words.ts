@@ -52,7 +52,8 @@ function joinedParts(name: string): string[] {
 /** How many edits a token may be away from a word: none below 4 letters, 1 below 8, else 2. */
 export function allowedEdits(token: string): number {
   const letters = lengthOf(token);
-  return letters < 4 ? 0 : letters < 8 ? 1 : 2;
+  if (letters < 4) return 0;
+  return letters < 8 ? 1 : 2;
 }
 
 /** Length in letters, not in code units. */

@@ -1,4 +1,4 @@
-import type { Tool } from '../schema/index.ts';
+import { compareText, type Tool } from '../schema/index.ts';
 
 /** What stays in memory of every tool; the rest is read when it is asked for. */
 export interface ToolSummary {
@@ -20,11 +20,11 @@ export interface ToolSummary {
 
 /** The order of the global list: name, newest first, id. */
 export function compareSummaries(a: OrderKey, b: OrderKey): number {
-  if (a.name !== b.name) return a.name < b.name ? -1 : 1;
-  if (a.createdAt !== b.createdAt) return a.createdAt > b.createdAt ? -1 : 1;
-  if (a.id !== b.id) return a.id < b.id ? -1 : 1;
+  if (a.name !== b.name) return compareText(a.name, b.name);
+  if (a.createdAt !== b.createdAt) return compareText(b.createdAt, a.createdAt);
+  if (a.id !== b.id) return compareText(a.id, b.id);
   // Only files that somebody copied share an id.
-  return a.bundleID < b.bundleID ? -1 : a.bundleID > b.bundleID ? 1 : 0;
+  return compareText(a.bundleID, b.bundleID);
 }
 
 export type OrderKey = Pick<ToolSummary, 'name' | 'createdAt' | 'id' | 'bundleID'>;

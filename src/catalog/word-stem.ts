@@ -17,7 +17,8 @@ const twoSyllables = new RegExp(`^(${consonants})?${vowels}${consonants}${vowels
 const shortEnd = new RegExp(`^${consonants}[aeiouy][^aeiouwxy]$`);
 
 function plural(word: string): string {
-  return /(ss|i)es$/.test(word) ? word.slice(0, -2) : /[^s]s$/.test(word) ? word.slice(0, -1) : word;
+  if (/(ss|i)es$/.test(word)) return word.slice(0, -2);
+  return /[^s]s$/.test(word) ? word.slice(0, -1) : word;
 }
 
 function pastAndGerund(word: string): string {

@@ -9,12 +9,9 @@ export function nearest(word: string, candidates: Iterable<string>): string | un
     const limit = Math.max(1, Math.floor(Math.max(wanted.length, other.length) / 3));
     if (Math.abs(other.length - wanted.length) > limit && !other.includes(wanted) && !wanted.includes(other)) continue;
     const distance = other === wanted ? 0 : editDistance(wanted, other);
-    const score =
-      distance <= limit
-        ? distance
-        : wanted.length > 2 && (other.includes(wanted) || wanted.includes(other))
-          ? limit + 1
-          : Infinity;
+    const isContained = wanted.length > 2 && (other.includes(wanted) || wanted.includes(other));
+    if (distance > limit && !isContained) continue;
+    const score = Math.min(distance, limit + 1);
     if (score < bestDistance) {
       bestDistance = score;
       best = candidate;

@@ -17,7 +17,8 @@ function describe(value: unknown, isTop: boolean): string {
 
 function describeList(items: readonly unknown[]): string {
   const kinds = new Set(items.slice(0, 100).map((item) => describe(item, false)));
-  const kind = kinds.size === 1 ? [...kinds][0]! : kinds.size === 0 ? 'nothing' : 'mixed values';
+  const [kind = 'nothing', another] = kinds;
+  if (another !== undefined) return `list of ${items.length} mixed values`;
   return `list of ${items.length} ${kind}`;
 }
 

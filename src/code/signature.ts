@@ -41,19 +41,17 @@ export function functionInfo(fullName: string, schema: unknown): FunctionInfo {
     const field = follow(each, root, 0);
     const param: Param = { name, type: typeOf(field, root, 0), isRequired: required.has(name) };
     if (isRecord(field) && Object.hasOwn(field, 'default')) param.default = { value: field['default'] };
-    const text =
-      isRecord(each) && typeof each['description'] === 'string'
-        ? each['description']
-        : isRecord(field)
-          ? field['description']
-          : undefined;
-    if (typeof text === 'string' && text.trim() !== '') param.description = text;
+    const description = descriptionOf(each) ?? descriptionOf(field);
+    if (description !== undefined && description.trim() !== '') param.description = description;
     return param;
   });
   const extra = root['additionalProperties'];
   const isOpen = extra === true || isRecord(extra) || (params.length === 0 && extra !== false);
   return { fullName, params, isOpen, signature: signatureText(fullName, params) };
 }
+
+const descriptionOf = (schema: unknown): string | undefined =>
+  isRecord(schema) && typeof schema['description'] === 'string' ? schema['description'] : undefined;
 
 /** `brave.search(query: str, count: int = 5)`: required first, then the rest with a default or `'...'`. */
 function signatureText(fullName: string, params: readonly Param[]): string {

@@ -1,7 +1,15 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { reachesBundle } from '../auth/index.ts';
 import type { Catalog, OrderKey, SearchHit, SearchOptions, ToolSummary } from '../catalog/index.ts';
-import { fail, parseUuid7, type Actor, type Bundle, type PageTokens, type ToolView } from '../schema/index.ts';
+import {
+  compareText,
+  fail,
+  parseUuid7,
+  type Actor,
+  type Bundle,
+  type PageTokens,
+  type ToolView,
+} from '../schema/index.ts';
 import type { ToolViews } from './tool-views.ts';
 
 const lookAtOnce = 64;
@@ -180,6 +188,5 @@ const keyOf = ({ name, createdAt, id, bundleID }: ToolView): OrderKey => ({ name
 
 /** Newest change first, then id. */
 function compareBundles(a: readonly [string, string], b: readonly [string, string]): number {
-  if (a[0] !== b[0]) return a[0] > b[0] ? -1 : 1;
-  return a[1] < b[1] ? -1 : a[1] > b[1] ? 1 : 0;
+  return compareText(b[0], a[0]) || compareText(a[1], b[1]);
 }

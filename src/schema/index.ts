@@ -3,6 +3,7 @@ export * from './actor.ts';
 export * from './bundle.ts';
 export * from './call.ts';
 export * from './check.ts';
+export * from './compare-text.ts';
 export * from './config.ts';
 export * from './content.ts';
 export * from './directory.ts';

@@ -86,9 +86,9 @@ function knownFields(error: ErrorObject): string {
 function kindOf(value: unknown): string {
   if (value === null) return 'null';
   if (Array.isArray(value)) return 'array';
-  if (typeof value === 'number')
-    return !Number.isFinite(value) ? 'a number out of range' : Number.isInteger(value) ? 'integer' : 'number';
-  return typeof value;
+  if (typeof value !== 'number') return typeof value;
+  if (!Number.isFinite(value)) return 'a number out of range';
+  return Number.isInteger(value) ? 'integer' : 'number';
 }
 
 function short(value: unknown): string {

@@ -60,7 +60,7 @@ export function checkSchema(schema: unknown, at: string): void {
 }
 
 function keyOf(schema: unknown, { defaults = false, formats = true, at = '' }: CompileOptions): string {
-  const options = defaults ? (formats ? 'd:' : 'dn:') : formats ? ':' : 'n:';
+  const options = `${defaults ? 'd' : ''}${formats ? '' : 'n'}:`;
   const known = isObject(schema) ? keys.get(schema) : undefined;
   if (known?.options === options) return known.key;
   const key = options + (known?.key.slice(known.options.length) ?? hash('sha256', textOf(schema, at)));
@@ -193,6 +193,7 @@ function run(validate: ValidateFunction, value: unknown): 'fits' | 'findings' | 
   }
 }
 
+const validators = { '07': Ajv, 2019: Ajv2019, 2020: Ajv2020 };
 const metaValidators = new Map<Dialect, Ajv>();
 
 /** Holds a schema against the schema of schemas; compiling that one is dear, so it is done once. */
@@ -222,8 +223,7 @@ function makeValidator(
     validateFormats: checkFormats,
     code: { regExp: patternEngine, optimize: false },
   };
-  const ajv =
-    dialect === '2020' ? new Ajv2020(settings) : dialect === '2019' ? new Ajv2019(settings) : new Ajv(settings);
+  const ajv = new validators[dialect](settings);
   formats.default(ajv);
   ajv.addFormat('regex', isPattern);
   ajv.addKeyword({

@@ -92,14 +92,10 @@ function send(side: 'theirs' | 'ours', { method, headers, body }: Sent): Promise
 /** What differs because the servers are called differently is made the same. */
 function plain(text: string, type: string): unknown {
   const messages = type.includes('event-stream')
-    ? text
-        .split('\n\n')
-        .flatMap((event) => (/^data: (.*)$/m.exec(event)?.[1] ? [JSON.parse(/^data: (.*)$/m.exec(event)![1]!)] : []))
-    : text === ''
-      ? []
-      : [JSON.parse(text)];
+    ? Array.from(text.matchAll(/^data: (.+)$/gm), ([, data]) => data!)
+    : [text].filter((each) => each !== '');
   return messages.map((message) => {
-    const same = JSON.stringify(message)
+    const same = JSON.stringify(JSON.parse(message))
       .replaceAll('"name":"oubliette"', '"name":"fixture"')
       .replace(/("name":"fixture","version":)"[^"]*"/g, '$1"x"');
     const value = JSON.parse(same);

@@ -124,13 +124,11 @@ test('a project that asks for strict never gets less', async (t) => {
 });
 
 test('a refusal of the engine carries its own words', async (t) => {
-  const socket = await pretend(t, (path) =>
-    path === '/version'
-      ? { body: { ApiVersion: '1.41', Version: '20' } }
-      : path.endsWith('/info')
-        ? { body: { SecurityOptions: ['seccomp'] } }
-        : { status: 500, body: { message: 'no space left on device' } },
-  );
+  const socket = await pretend(t, (path) => {
+    if (path === '/version') return { body: { ApiVersion: '1.41', Version: '20' } };
+    if (path.endsWith('/info')) return { body: { SecurityOptions: ['seccomp'] } };
+    return { status: 500, body: { message: 'no space left on device' } };
+  });
   const driver = engineDriver({ name: 'docker', sockets: [socket], folder: root });
   t.after(() => driver.close());
   await assert.rejects(driver.list(), { code: 'sandbox.failed', message: /no space left on device/, retryable: true });

@@ -116,7 +116,7 @@ function post(path: string, body: unknown, method = 'POST', onFirstByte?: () => 
       },
     );
     out.on('error', reject);
-    out.end(body === undefined ? undefined : typeof body === 'string' ? body : JSON.stringify(body));
+    out.end(typeof body === 'object' ? JSON.stringify(body) : body);
   });
 }
 const ask = (more: object = {}, onFirstByte?: () => void): Promise<Answer> => {

@@ -113,12 +113,7 @@ function report(error: unknown, terminal: Terminal, isJson: boolean): number {
     return 2;
   }
   const paint = painter(terminal.errors);
-  const { code, message, details } =
-    error instanceof CommandFailure || isFailure(error)
-      ? error
-      : error instanceof BadUsage
-        ? { code: 'request.invalid', message: error.message, details: [] }
-        : { code: 'server.internal', message: error instanceof Error ? error.message : String(error), details: [] };
+  const { code, message, details } = described(error);
   if (isJson) sayAsJson(terminal, code, message, details);
   else {
     terminal.errors.write(`${paint('red', 'error:')} ${harmless(message)}\n`);
@@ -129,6 +124,12 @@ function report(error: unknown, terminal: Terminal, isJson: boolean): number {
     }
   }
   return error instanceof BadUsage ? 2 : 1;
+}
+
+function described(error: unknown): Pick<Failure, 'message' | 'details'> & { code: string } {
+  if (error instanceof CommandFailure || isFailure(error)) return error;
+  if (error instanceof BadUsage) return { code: 'request.invalid', message: error.message, details: [] };
+  return { code: 'server.internal', message: error instanceof Error ? error.message : String(error), details: [] };
 }
 
 function sayAsJson(terminal: Terminal, code: string, message: string, details: Failure['details'] = []): void {

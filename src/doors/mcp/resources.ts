@@ -89,11 +89,8 @@ export function resources(gate: Gate): Resources {
           try {
             return await read(exchange.actor, uri);
           } catch (error) {
-            throw error instanceof Failure && error.http !== 403
-              ? notFound(uri)
-              : error instanceof Failure
-                ? new RpcError(-32602, error.message)
-                : error;
+            if (!(error instanceof Failure)) throw error;
+            throw error.http === 403 ? new RpcError(-32602, error.message) : notFound(uri);
           }
         }
         default:

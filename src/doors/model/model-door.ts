@@ -140,11 +140,7 @@ async function forward(options: ModelDoorOptions, f: Forwarding): Promise<void> 
     }
     f.response.end();
   } catch (error) {
-    const why = silence.isOver
-      ? 'the provider was silent for too long'
-      : asFailure(error).code === 'server.internal'
-        ? (error as Error).message
-        : asFailure(error).message;
+    const why = silence.isOver ? 'the provider was silent for too long' : reasonOf(error);
     options.log.warn({ span: 'model', err: error, target }, 'a model request failed');
     if (f.response.headersSent) f.response.destroy();
     else f.refuse(silence.isOver ? 504 : 502, 'unreachable', `The model provider could not be reached: ${why}`);
@@ -152,6 +148,12 @@ async function forward(options: ModelDoorOptions, f: Forwarding): Promise<void> 
     silence.stop();
     await f.held?.settle(spent(f, reader, isBilled));
   }
+}
+
+/** What a failure says; of an error that is none of ours its own words, which say more than "internal". */
+function reasonOf(error: unknown): string {
+  const { code, message } = asFailure(error);
+  return code === 'server.internal' ? (error as Error).message : message;
 }
 
 /** What the provider said, or what we saw: an answer that was cut off is not free. */

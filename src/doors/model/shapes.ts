@@ -35,6 +35,13 @@ const text = (value: unknown): string => (typeof value === 'string' ? value : ''
 const defined = (counted: Counted): Counted =>
   Object.fromEntries(Object.entries(counted).filter(([, value]) => value !== undefined));
 
+const openaiErrors: Record<ErrorKind, string> = {
+  budget: 'insufficient_quota',
+  refused: 'invalid_request_error',
+  unreachable: 'server_error',
+  too_large: 'invalid_request_error',
+};
+
 const openai: ProviderShape = {
   allows: (method, path) =>
     method === 'POST'
@@ -57,10 +64,16 @@ const openai: ProviderShape = {
     });
   },
   error(status, kind, message) {
-    const type =
-      kind === 'budget' ? 'insufficient_quota' : kind === 'unreachable' ? 'server_error' : 'invalid_request_error';
+    const type = openaiErrors[kind];
     return { status: kind === 'budget' ? 429 : status, body: { error: { message, type, param: null, code: type } } };
   },
+};
+
+const anthropicErrors: Record<ErrorKind, string> = {
+  budget: 'billing_error',
+  refused: 'permission_error',
+  unreachable: 'api_error',
+  too_large: 'request_too_large',
 };
 
 const anthropic: ProviderShape = {
@@ -80,16 +93,16 @@ const anthropic: ProviderShape = {
     return defined({ input: input === undefined ? undefined : input + cached, output: number(usage['output_tokens']) });
   },
   error(status, kind, message) {
-    const type =
-      kind === 'budget'
-        ? 'billing_error'
-        : kind === 'too_large'
-          ? 'request_too_large'
-          : kind === 'unreachable'
-            ? 'api_error'
-            : 'permission_error';
+    const type = anthropicErrors[kind];
     return { status: kind === 'budget' ? 402 : status, body: { type: 'error', error: { type, message } } };
   },
+};
+
+const geminiErrors: Record<ErrorKind, string> = {
+  budget: 'RESOURCE_EXHAUSTED',
+  refused: 'PERMISSION_DENIED',
+  unreachable: 'UNAVAILABLE',
+  too_large: 'PERMISSION_DENIED',
 };
 
 const gemini: ProviderShape = {
@@ -111,10 +124,8 @@ const gemini: ProviderShape = {
     });
   },
   error(status, kind, message) {
-    const name =
-      kind === 'budget' ? 'RESOURCE_EXHAUSTED' : kind === 'unreachable' ? 'UNAVAILABLE' : 'PERMISSION_DENIED';
     const code = kind === 'budget' ? 429 : status;
-    return { status: code, body: { error: { code, message, status: name } } };
+    return { status: code, body: { error: { code, message, status: geminiErrors[kind] } } };
   },
 };
 

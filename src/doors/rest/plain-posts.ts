@@ -54,7 +54,8 @@ export function plainPosts(
   };
   const serverOf = ({ method, url = '' }: IncomingMessage): ServePost | undefined => {
     if (isClosing) return undefined;
-    return method === 'POST' ? find(url) : method === 'PUT' ? findPut(url) : undefined;
+    if (method === 'POST') return find(url);
+    return method === 'PUT' ? findPut(url) : undefined;
   };
   const read = ({ request, response }: Post): Promise<Buffer | undefined> =>
     room.read(request, maxBytes).catch((error: unknown) => {

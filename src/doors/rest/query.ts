@@ -6,9 +6,8 @@ export const maxPageSize = 256;
 
 /** Comma-separated and repeated values as one list. */
 export function listParam(query: unknown, name: string): string[] {
-  const value = (query as Query)[name];
-  const all = value === undefined ? [] : Array.isArray(value) ? value : [value];
-  return all
+  return [(query as Query)[name] ?? []]
+    .flat()
     .flatMap((each) => each.split(','))
     .map((each) => each.trim())
     .filter((each) => each !== '');

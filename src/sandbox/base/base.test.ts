@@ -40,12 +40,11 @@ test('is made once, whole or not at all, also when several ask at the same time'
 
 test('without busybox it takes the commands that the machine has, and says so', async () => {
   const plan = await planBase({
-    find: async (name) =>
-      (await exists(`/usr/bin/${name}`)) && name !== 'busybox'
-        ? `/usr/bin/${name}`
-        : (await exists(`/bin/${name}`)) && name !== 'busybox'
-          ? `/bin/${name}`
-          : undefined,
+    find: async (name) => {
+      if (name === 'busybox') return undefined;
+      if (await exists(`/usr/bin/${name}`)) return `/usr/bin/${name}`;
+      return (await exists(`/bin/${name}`)) ? `/bin/${name}` : undefined;
+    },
   });
   const paths = new Set(plan.entries.map((entry) => entry.path));
   assert.ok(paths.has('/bin/sh') && paths.has('/bin/ls') && !paths.has('/bin/busybox'));

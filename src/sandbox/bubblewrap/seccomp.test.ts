@@ -20,17 +20,15 @@ function judge(filter: Buffer, call: { number: number; architecture: number; arg
     ];
     if (code === 0x20) accumulator = words.get(value)!;
     else if (code === 0x06) return value;
-    else {
-      const holds =
-        code === 0x15
-          ? accumulator === value
-          : code === 0x35
-            ? accumulator >= value
-            : (accumulator & value) >>> 0 !== 0;
-      at += holds ? whenTrue : whenFalse;
-    }
+    else at += holds(code, accumulator, value) ? whenTrue : whenFalse;
   }
   throw new Error('the filter ends without an answer');
+}
+
+function holds(code: number, accumulator: number, value: number): boolean {
+  if (code === 0x15) return accumulator === value;
+  if (code === 0x35) return accumulator >= value;
+  return (accumulator & value) >>> 0 !== 0;
 }
 
 const allow = 0x7fff0000;

@@ -5,6 +5,8 @@ import { namespaceFlags, refused, unknown } from '../system-calls.ts';
  * through. bubblewrap brings no filter of its own; engines do.
  */
 
+/** Which number of each call below is meant: processors count them differently. */
+const columnOf: Partial<Record<string, 0 | 1>> = { x64: 0, arm64: 1 };
 const clone = [56, 220] as const;
 const ioctl = [16, 29] as const;
 const socket = [41, 198] as const;
@@ -29,7 +31,7 @@ const offsetOf = { call: 0, architecture: 4, firstArgument: 16, secondArgument: 
 
 /** The filter for this machine's processor; undefined where we have no table of its calls. */
 export function seccompFilter(architecture: string = process.arch): Buffer | undefined {
-  const column = architecture === 'x64' ? 0 : architecture === 'arm64' ? 1 : undefined;
+  const column = columnOf[architecture];
   if (column === undefined) return undefined;
   const program: [code: number, whenTrue: number, whenFalse: number, value: number][] = [];
   const load = (offset: number): void => void program.push([loadWord, 0, 0, offset]);

@@ -19,7 +19,8 @@ export async function engineSockets(
         ]
       : ['/run/podman/podman.sock', ...(runtime ? [join(runtime, 'podman/podman.sock')] : [])];
   // Whoever names an engine wants that one and no other. Folders are mounted, so it must be on this machine.
-  const candidates = told ? (told.startsWith('unix://') ? [told.slice('unix://'.length)] : []) : usual;
+  const named = told?.startsWith('unix://') ? [told.slice('unix://'.length)] : [];
+  const candidates = told ? named : usual;
   const found: string[] = [];
   for (const path of candidates)
     if (

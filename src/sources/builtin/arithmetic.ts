@@ -101,11 +101,9 @@ function tokens(formula: string): Token[] {
         `Unexpected ${JSON.stringify(formula.slice(at).trimStart()[0])} at character ${at + 1}. Use numbers, + - * / // % ^, brackets and functions.`,
       );
     const [, number, name, sign] = match;
-    found.push({
-      kind: number ? 'number' : name ? 'name' : 'sign',
-      text: (number ?? name ?? sign) as string,
-      at: at + 1,
-    });
+    if (number) found.push({ kind: 'number', text: number, at: at + 1 });
+    else if (name) found.push({ kind: 'name', text: name, at: at + 1 });
+    else found.push({ kind: 'sign', text: sign!, at: at + 1 });
   }
   return found;
 }

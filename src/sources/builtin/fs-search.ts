@@ -30,7 +30,7 @@ export async function searchFiles(root: string, args: SearchArgs, signal: AbortS
     fits: globPattern(args.pattern),
     isNameOnly: !args.pattern.includes('/'),
     args,
-    needle: args.text === undefined ? undefined : args.ignore_case ? args.text.toLowerCase() : args.text,
+    needle: args.ignore_case ? args.text?.toLowerCase() : args.text,
     files: [],
     lookedAt: 0,
     isCut: false,
@@ -129,18 +129,13 @@ async function linesWith(
   }
 }
 
+const wildcards: Partial<Record<string, string>> = { '**/': '(?:.*/)?', '**': '.*', '*': '[^/]*', '?': '[^/]' };
+
 /** `*` and `?` inside a name, `**` across folders; run by the linear-time engine. */
 function globPattern(glob: string): SafePattern {
-  const text = glob.replaceAll(/\*\*\/|\*\*|\*|\?|[^*?]+/g, (part) =>
-    part === '**/'
-      ? '(?:.*/)?'
-      : part === '**'
-        ? '.*'
-        : part === '*'
-          ? '[^/]*'
-          : part === '?'
-            ? '[^/]'
-            : part.replaceAll(/[\\^$.*+?()[\]{}|/-]/g, '\\$&'),
+  const text = glob.replaceAll(
+    /\*\*\/|\*\*|\*|\?|[^*?]+/g,
+    (part) => wildcards[part] ?? part.replaceAll(/[\\^$.*+?()[\]{}|/-]/g, '\\$&'),
   );
   const compiled = safePattern(`^${text}$`);
   if (!compiled)

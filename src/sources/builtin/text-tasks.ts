@@ -106,9 +106,8 @@ function compiled(pattern: string, ignoreCase: boolean): RE2JS {
 
 /** `$1`, `$2` and `$0` stand for groups and the whole match, `$$` for a dollar sign. */
 function filled(replacement: string, match: Match): string {
-  return replacement.replace(/\$(\$|\d{1,2})/g, (_, key: string) =>
-    key === '$' ? '$' : key === '0' ? match.text : (match.groups[Number(key) - 1] ?? ''),
-  );
+  const values: Partial<Record<string, string>> = { $: '$', 0: match.text };
+  return replacement.replace(/\$(\$|\d{1,2})/g, (_, key: string) => values[key] ?? match.groups[Number(key) - 1] ?? '');
 }
 
 /** Line and column (from 1) of ascending places. */

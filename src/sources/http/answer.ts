@@ -1,4 +1,4 @@
-import { fail, jsonFault, type HttpImpl, type ToolResult } from '../../schema/index.ts';
+import { fail, jsonFault, jsonText, type HttpImpl, type ToolResult } from '../../schema/index.ts';
 import type { RedactedItem, Redactor } from '../../store/index.ts';
 import { itemReader, streamKind } from './answer-stream.ts';
 import { decodeText } from './decode-text.ts';
@@ -76,7 +76,7 @@ async function readItems(
   const show = (shown: RedactedItem[]): void => {
     for (const { value, isChanged } of shown) {
       const asSent = texts.shift()!;
-      const text = !isChanged ? asSent : typeof value === 'string' ? value : JSON.stringify(value);
+      const text = isChanged ? jsonText(value) : asSent;
       items.push(encoding === 'text' ? text : value);
       onItem(text);
     }
@@ -165,7 +165,7 @@ async function binary(
 ): Promise<ToolResult> {
   const mimeType = contentType.split(';')[0]?.trim() ?? '';
   const data = bytes.toString('base64');
-  const kind = mimeType.startsWith('image/') ? 'image' : mimeType.startsWith('audio/') ? 'audio' : undefined;
+  const kind = (['image', 'audio'] as const).find((each) => mimeType.startsWith(`${each}/`));
   const block = kind
     ? ({ type: kind, data, mimeType } as const)
     : ({ type: 'resource', resource: { uri: url.origin + url.pathname, mimeType, blob: data } } as const);

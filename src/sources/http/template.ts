@@ -120,9 +120,7 @@ export function fillText(template: Template, values: Values, encode: (value: unk
 
 /** A value as plain text: what is no text or number is written as JSON. */
 export function asText(value: unknown): string {
-  return (
-    typeof value === 'string' ? value : typeof value === 'object' ? JSON.stringify(value) : String(value)
-  ).toWellFormed();
+  return (typeof value === 'object' ? JSON.stringify(value) : String(value)).toWellFormed();
 }
 
 /** The one placeholder that is all of this text; its value keeps its type where the place has types. */

@@ -20,20 +20,20 @@ export async function tools(
   actor: Actor,
   { pattern, info }: Query,
 ): Promise<unknown[]> {
-  const found: unknown[] = [];
+  const entries: unknown[] = [];
   for (const pack of directory.packs(actor))
     for (const tool of await listedTools(directory, actor, pack, (name) => contains(name, pattern)))
-      found.push(
-        info === 'list'
-          ? tool.name
-          : info === 'min'
-            ? { name: tool.name, description: brief(tool.view.description) }
-            : whole(tool, settings()),
-      );
-  return found;
+      entries.push(entryOf(tool, info, settings()));
+  return entries;
 }
 
-function whole({ name, pack, view, info }: Listed, settings: Settings): Record<string, unknown> {
+function entryOf(tool: Listed, info: Info, settings: Settings): unknown {
+  if (info === 'list') return tool.name;
+  if (info === 'min') return { name: tool.name, description: brief(tool.view.description) };
+  return fullEntry(tool, settings);
+}
+
+function fullEntry({ name, pack, view, info }: Listed, settings: Settings): Record<string, unknown> {
   return {
     name,
     signature: info.signature,

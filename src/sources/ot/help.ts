@@ -1,4 +1,4 @@
-import { exampleInvocation, pythonLiteral, pythonType } from '../../code/index.ts';
+import { exampleInvocation, pythonLiteral, pythonType, type Param } from '../../code/index.ts';
 import { functionName, type Actor, type PackEntry, type Settings } from '../../schema/index.ts';
 import { instructionsFor, type DiscoveryDeps, type Info } from './discovery.ts';
 import { searchAll, type FindTools, type Found } from './help-search.ts';
@@ -67,14 +67,9 @@ async function exactTool({ directory }: HelpDeps, actor: Actor, query: string): 
 }
 
 function toolHelp({ name, pack, view, info }: Listed, settings: Settings, level: Info): string {
-  const args = info.params.map((param) => {
-    const state = param.isRequired
-      ? 'required'
-      : param.default
-        ? `default ${pythonLiteral(param.default.value)}`
-        : 'optional';
-    return `- ${param.name} (${param.type}, ${state}): ${param.description ?? '(no description)'}`;
-  });
+  const args = info.params.map(
+    (param) => `- ${param.name} (${param.type}, ${necessity(param)}): ${param.description ?? '(no description)'}`,
+  );
   const example =
     view.example ??
     `${name}(${info.params
@@ -110,6 +105,11 @@ function toolHelp({ name, pack, view, info }: Listed, settings: Settings, level:
     ...(level === 'full' ? ['## Details', ...more, ''] : []),
     `Documentation: ${docUrl(pack, settings)}`,
   ].join('\n');
+}
+
+function necessity(param: Param): string {
+  if (param.isRequired) return 'required';
+  return param.default ? `default ${pythonLiteral(param.default.value)}` : 'optional';
 }
 
 async function packHelp({ directory, settings }: HelpDeps, actor: Actor, pack: PackEntry, info: Info): Promise<string> {

@@ -49,11 +49,8 @@ export function scriptSource(deps: Omit<RunDeps, 'results'>): Source {
         signal: call.signal,
       });
       if (!outcome.ok) throw fail('program.failed', { message: outcome.error.text });
-      const value: unknown = outcome.hasValue
-        ? JSON.parse(outcome.json)
-        : outcome.printed === ''
-          ? null
-          : outcome.printed;
+      const printed = outcome.printed === '' ? null : outcome.printed;
+      const value: unknown = outcome.hasValue ? JSON.parse(outcome.json) : printed;
       return { value, ...(notes.foreign.size > 0 && { meta: { 'oubliette/foreign': [...notes.foreign].sort() } }) };
     },
   };

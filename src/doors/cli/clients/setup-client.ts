@@ -44,7 +44,8 @@ export async function applySetup(client: KnownClient, plan: SetupPlan, home: str
   const { file, before, after } = plan;
   const earlier = await earlierSetup(client, home);
   const wasOurs = earlier !== undefined && before !== undefined && fingerprint(before) === earlier.after;
-  const backup = wasOurs ? earlier.backup : before === undefined ? undefined : `${file}.oubliette-backup`;
+  const newBackup = before === undefined ? undefined : `${file}.oubliette-backup`;
+  const backup = wasOurs ? earlier.backup : newBackup;
   const record = recordOf(home, client);
   try {
     await mkdir(dirname(file), { recursive: true });

@@ -56,9 +56,10 @@ async function change(cli: Cli, path: string, value: { value?: unknown }): Promi
 
 /** `servers.docs.args.0` as steps; a part with dots is written as "servers.\"a.b\"". */
 export function stepsOf(path: string): (string | number)[] {
-  const steps = [...path.matchAll(/"((?:[^"\\]|\\.)*)"|([^."]+)/g)].map(([, quoted, plain]) =>
-    quoted !== undefined ? quoted.replace(/\\(.)/g, '$1') : /^\d+$/.test(plain!) ? Number(plain) : plain!,
-  );
+  const steps = [...path.matchAll(/"((?:[^"\\]|\\.)*)"|([^."]+)/g)].map(([, quoted, plain]) => {
+    if (quoted !== undefined) return quoted.replace(/\\(.)/g, '$1');
+    return /^\d+$/.test(plain!) ? Number(plain) : plain!;
+  });
   if (steps.length === 0) throw new BadUsage(`${path} is no path. Write it as limits.depth`);
   return steps;
 }

@@ -77,7 +77,8 @@ function schemaOf(parameter: Value, document: ApiDocument, schemas: SchemaReader
 
 function readParameter(parameter: Value, document: ApiDocument, schemas: SchemaReader): ReadParameter {
   const content = isObject(parameter['content']) ? Object.values(parameter['content'])[0] : undefined;
-  const given = document.isSwagger2 ? parameter : isObject(content) ? content['schema'] : parameter['schema'];
+  const holder = isObject(content) ? content : parameter;
+  const given = document.isSwagger2 ? parameter : holder['schema'];
   const resolved = isSmallRef(given, document) ? document.resolve(given) : given;
   const schema = schemas.read(resolved);
   // Description and required belong to the parameter, not to its schema.

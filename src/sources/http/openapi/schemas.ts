@@ -56,10 +56,10 @@ export class SchemaReader {
     }
     const nameOf = (ref: string): string => names.get(ref) ?? 'unknown';
     const $defs = Object.fromEntries(
-      Array.from(found, ([name, target]) => [
-        name,
-        target ? (isUsual ? target.named : rename(target.schema, nameOf)) : {},
-      ]),
+      Array.from(found, ([name, target]) => {
+        if (!target) return [name, {}];
+        return [name, isUsual ? target.named : rename(target.schema, nameOf)];
+      }),
     );
     return { schema: { ...(rename(schema, nameOf) as Value), $defs }, isCut };
   }

@@ -90,9 +90,9 @@ function bearer(holder: string, description: string): Part {
 
 /** Only a client that signs in for itself can renew its token unattended; of all other flows the token itself is the secret. */
 function oauth(scheme: Value, scopes: unknown, secret: (ending: string) => string): Part {
-  const flows = scheme['flows'];
-  const isFlat = scheme['flow'] === 'application';
-  const flow = isObject(flows) ? flows['clientCredentials'] : isFlat ? scheme : undefined;
+  // Swagger 2 has one flow, whose fields lie in the scheme itself.
+  const flatFlow = scheme['flow'] === 'application' ? scheme : undefined;
+  const flow = isObject(scheme['flows']) ? scheme['flows']['clientCredentials'] : flatFlow;
   const tokenUrl = isObject(flow) ? flow['tokenUrl'] : undefined;
   if (typeof tokenUrl !== 'string' || !/^https?:\/\/[^/{}@\s]+(\/|$)/.test(tokenUrl) || tokenUrl.includes('${'))
     return bearer(secret('_TOKEN'), 'an OAuth access token');
