@@ -44,7 +44,7 @@ export function tokens(store: TokenStore): Tokens {
   const noteUse = (row: TokenRow): void => {
     const now = Date.now();
     if (now - (touched.get(row.id) ?? 0) < lastUseEveryMs) return;
-    // Keys of sessions come and go: forgetting one costs a write too many at most.
+    // Session keys come and go; forgetting one costs at most one extra write.
     if (touched.size >= mostTouched) touched.clear();
     touched.set(row.id, now);
     store.touch(row.id, new Date(now).toISOString()).catch(() => touched.delete(row.id));
@@ -97,7 +97,7 @@ export function tokens(store: TokenStore): Tokens {
 
     async list(asker, after, limit) {
       const found: TokenRow[] = [];
-      // A page of the store may hold few that the asker reaches, or none.
+      // Few of a stored page's tokens may be within the asker's reach, or none at all.
       for (let from = after; found.length < limit;) {
         const rows = await store.list(from, limit);
         found.push(...rows.filter((row) => isWithin(asker, row)));
@@ -126,14 +126,14 @@ export function tokens(store: TokenStore): Tokens {
   };
 }
 
-/** Takes as long whatever the digests (in hex) have in common. */
+/** Compares in constant time, however many characters the hex digests share. */
 function isSame(a: string, b: string): boolean {
   left.write(a, 'latin1');
   right.write(b, 'latin1');
   return timingSafeEqual(left, right);
 }
 
-// Asked at every request: two buffers for all of them.
+// Runs on every request, so all of them share two buffers.
 const [left, right] = [Buffer.alloc(64), Buffer.alloc(64)];
 
 /** 256 random bits; shown once. */
@@ -143,7 +143,7 @@ export function newSecret(): string {
 
 /** A plain hash is enough: the secret itself has 256 bits, there is nothing to guess. */
 export function hashOf(secret: string): Buffer {
-  // By way of text, which is several times cheaper than asking for bytes.
+  // Hashing to text is several times cheaper than asking for bytes.
   return Buffer.from(hash('sha256', secret), 'hex');
 }
 
@@ -165,7 +165,7 @@ function actorFrom(row: TokenRow, door: Door): Actor {
   };
 }
 
-/** A token can hand on what it has, never more. */
+/** A token can pass on what it has, never more. */
 function narrowed(asker: Actor, wish: NewToken): TokenRow {
   if (!reaches(asker.level, wish.scope))
     throw fail('scope.denied', { tool: `a token of scope ${wish.scope}`, need: wish.scope, have: asker.level });
@@ -187,7 +187,7 @@ function narrowed(asker: Actor, wish: NewToken): TokenRow {
 }
 
 function cut(have: readonly string[] | undefined, wish: string[] | undefined, what: string): string[] | undefined {
-  // An empty wish is no wish to be narrower: tokens answer [] where they are not narrowed.
+  // An empty list asks for no narrowing: tokens report [] where they are not narrowed.
   if (!wish || wish.length === 0) return have && [...have];
   if (!have) return wish;
   const beyond = wish.find((each) => !have.includes(each));

@@ -20,7 +20,7 @@ export interface CatalogSearch {
   close(): Promise<void>;
 }
 
-/** Keeps a search index in step with the catalog: whoever asks after a change was answered finds what it left. */
+/** Keeps a search index in step with the catalog: a search that starts after a change was answered sees that change. */
 export function catalogSearch(
   catalog: Catalog,
   index: SearchIndex,
@@ -75,7 +75,7 @@ class FollowingSearch implements CatalogSearch {
 
   async close(): Promise<void> {
     this.#stop();
-    // What the index does not know when it closes costs a comparison of everything at the next start.
+    // If the index misses a change when it closes, the next start has to compare everything.
     if (this.#changed.size > 0) await Promise.race([this.#told(), sleep(closeWithinMs, undefined, { ref: false })]);
     await this.#index.close();
   }
@@ -111,7 +111,7 @@ class FollowingSearch implements CatalogSearch {
     return this.#following;
   }
 
-  /** Bundles whose slug or switch is not what it was when this was last asked. */
+  /** Bundles whose slug or switch has changed since this was last asked. */
   #changedBundles(ids?: readonly string[]): string[] {
     const asked = ids ? ids.flatMap((id) => this.#catalog.bundle(id) ?? []) : this.#catalog.bundles();
     for (const id of ids ?? this.#bundles.keys()) if (!this.#catalog.bundle(id)) this.#bundles.delete(id);

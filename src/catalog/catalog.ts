@@ -194,7 +194,7 @@ export class Catalog {
     return this.#stored.whole(summary, isKept);
   }
 
-  /** Looks for what another process may have added a moment ago; for look-ups that found nothing. */
+  /** Looks for what another process may just have added; for look-ups that found nothing. */
   async freshen(): Promise<void> {
     await this.#stored.freshen();
   }

@@ -4,11 +4,11 @@ import { beginningAnew } from './damaged-file.ts';
 
 const keptRows = 50_000;
 
-/** What others told since one last looked. */
+/** What other processes reported since the last look. */
 export interface News {
   /** Files that they made. */
   made: Set<string>;
-  /** Files to which they did anything else, whether they made them or not. */
+  /** Files that they changed or removed, whoever made them. */
   changed: Set<string>;
   /** The last row there is, of whomever. */
   upTo: number;
@@ -20,7 +20,7 @@ export interface News {
 export class ChangeLog {
   /** Under which name this process tells. */
   readonly writer = randomUUID();
-  /** Another one when it began anew: its rows are then numbered from one again. */
+  /** A different value means that the file was made anew, with rows numbered from one again. */
   readonly id: string;
   readonly #db: Database;
   #seen: number;

@@ -9,11 +9,11 @@ const damaged = new Set([1, 11, 26]);
  */
 export function isDamaged(error: unknown): boolean {
   const { code, errcode = 0 } = error as { code?: string; errcode?: number };
-  // Without any code it is our own finding: what is in the file is not what we write.
+  // An error without a code is our own: the file does not hold what we write.
   return code === undefined || damaged.has(errcode & 0xff);
 }
 
-/** Opens a file of SQLite that nobody depends on: a damaged one begins anew. */
+/** Opens an SQLite file that can be rebuilt: a damaged one is replaced by an empty one. */
 export async function beginningAnew<T>(path: string, open: (path: string) => Promise<T>): Promise<T> {
   try {
     return await open(path);

@@ -43,7 +43,7 @@ export class HashSlots {
     this.#slots[at] = number;
   }
 
-  /** Larger, and without the traces of what was removed. */
+  /** Grows the table and drops the marks of removed entries. */
   #rebuild(): void {
     const living = this.#slots.filter((number) => number >= 0);
     this.#slots = new Int32Array(roomFor(living.length + 1)).fill(empty);
@@ -52,7 +52,7 @@ export class HashSlots {
   }
 }
 
-/** A power of two that stays half empty for a while. */
+/** A power of two with room to spare. */
 function roomFor(count: number): number {
   return 2 ** Math.max(6, Math.ceil(Math.log2(Math.max(1, count) * 3)));
 }

@@ -78,7 +78,7 @@ export class OfferedCatalog {
     this.ordered.fill([...this.#byId.values()]);
   }
 
-  /** False when stored bundles have taken or freed a slug since, so that it must be refreshed. */
+  /** False when stored bundles have taken or freed a slug since the last refresh. */
   fits(isTaken: (slug: string) => boolean): boolean {
     const isInTheWay = ({ isBuiltIn, slug }: Bundle): boolean => !isBuiltIn && isTaken(slug);
     return this.#hidden.values().every(isTaken) && !this.#byBundle.values().some(({ bundle }) => isInTheWay(bundle));

@@ -35,7 +35,7 @@ export class DocTable {
     return table;
   }
 
-  /** Adds up the stamps of all living documents: equal sums mean equal contents. */
+  /** The sum of the stamps of all living documents: equal sums mean equal contents. */
   sum(): Hash {
     let [a, b] = [0, 0];
     for (let doc = 0; doc < this.size; doc++) {

@@ -31,7 +31,7 @@ export function shapesOf(words: readonly string[]): Shapes {
   return { order, starts, signatures: Uint32Array.from(order, (number) => signature(words[number] as string)) };
 }
 
-/** Visits words that may be within `edits` of the token: none that is is left out. */
+/** Visits every word that may be within `edits` of the token, and some that are not. */
 export function forLike(shapes: Shapes, token: string, edits: number, visit: (word: number) => void): void {
   const { order, starts, signatures } = shapes;
   const length = lengthOf(token);

@@ -17,7 +17,7 @@ export function tokensOf(query: string): string[] {
   return [...new Set(wordsOf(query.slice(0, 4096)))].slice(0, maxTokens);
 }
 
-/** A text as substrings are looked for in it. */
+/** A text in the form in which substrings are searched. */
 export const normal = (text: string): string => text.normalize('NFKC').toLowerCase();
 
 /** The text of one field of a document. */
@@ -25,12 +25,12 @@ export function fieldText(doc: SearchDoc, field: SearchField): string {
   return field === 'tags' ? doc.tags.join(' ') : doc[field];
 }
 
-/** Marks a word that is only a part of a name written in one ("weather" in "getWeather"): it counts for relevance alone. */
+/** Marks a word that is only part of a compound name ("weather" in "getWeather"): it counts for relevance alone. */
 const namePart = 1 << fields.length;
 const once = namePart << 1;
 const oftenest = once * 3;
 
-/** Each word of a document with its place: one bit per field it stands in, and how often it stands outside the names. */
+/** Each word of a document: one bit per field that it occurs in, and how often it occurs outside the names. */
 export function wordPlaces(doc: SearchDoc): Map<string, number> {
   const places = new Map<string, number>();
   fields.forEach((field, index) => {

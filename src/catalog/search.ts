@@ -30,9 +30,9 @@ export interface SearchOptions {
   includeDisabled?: boolean;
   /** Slugs of the bundles to look in; absent means all. */
   bundles?: readonly string[];
-  /** Goes on behind this hit of an earlier answer. */
+  /** Continues after this hit of an earlier answer. */
   after?: { tier: SearchTier; modifiedAt: string; id: string };
-  /** At most this many; 256 unless told. */
+  /** At most this many; 256 by default. */
   limit?: number;
 }
 

@@ -9,7 +9,7 @@ export class ToolOrder {
   readonly #table: ToolTable;
   #numbers: Int32Array = new Int32Array(1024);
   #size = 0;
-  /** Tools that have no place yet: many take theirs in one go, which moves the others only once. */
+  /** Tools not yet sorted in: many are placed in one go, which moves the others only once. */
   #added: number[] = [];
   /** Grows whenever tools change their places. */
   #moves = 0;
@@ -64,7 +64,7 @@ export class ToolOrder {
     this.#moves++;
   }
 
-  /** All after `key` (from the start without one), in order; whoever takes their time misses none that stays. */
+  /** All after `key` (from the start without one), in order; a slow reader misses none that stays. */
   *after(key?: OrderKey): Generator<ToolSummary> {
     this.#takeIn();
     let at = this.#placeAfter(key);
@@ -72,7 +72,7 @@ export class ToolOrder {
       const summary = this.#at(at);
       yield summary;
       if (moves === this.#moves) continue;
-      // One that was changed is at first among those without a place.
+      // A tool that was just changed is among those not yet sorted in.
       this.#takeIn();
       moves = this.#moves;
       at = this.#placeAfter(summary) - 1;
@@ -112,7 +112,7 @@ export class ToolOrder {
     }
   }
 
-  /** The place before `end`, looked for from there: those that come together mostly belong together. */
+  /** The place before `end`, searched from there backwards: tools that arrive together are usually neighbours. */
   #lastPlaceOf(key: OrderKey, end: number): number {
     let high = end;
     for (let step = 1; high > 0; step *= 2) {
@@ -130,7 +130,7 @@ export class ToolOrder {
   #placeOf(key: OrderKey, from = 0, to = this.#size): number {
     let low = from;
     let high = to;
-    // Every search through all begins with the same few: those are kept.
+    // Every binary search begins with the same few tools, so those are cached.
     const keptUpTo = high - low === this.#size ? keptSteps : 0;
     for (let steps = 0; low < high; steps++) {
       const middle = (low + high) >> 1;

@@ -52,7 +52,7 @@ export class ToolTable {
     return this.#revision;
   }
 
-  /** Everything, as it lies in memory: good until the next change. */
+  /** The columns as they are in memory; valid until the next change. */
   save(): SavedTools {
     const parts: Record<string, Uint8Array> = { texts: this.#texts.subarray(0, this.#textEnd) };
     for (const name of columnNames) {
@@ -132,7 +132,7 @@ export class ToolTable {
     this.#revision++;
   }
 
-  /** The summary, kept for a while: what is asked for once is asked for again. */
+  /** The summary, cached for a while: whoever asks once tends to ask again. */
   get(number: number): ToolSummary {
     const kept = this.#kept.get(number);
     if (kept) return kept;
@@ -147,7 +147,7 @@ export class ToolTable {
     if (this.#kept.size > keptSummaries) this.#kept.delete(this.#kept.keys().next().value!);
   }
 
-  /** The summary for one look, such as that of a list. */
+  /** The summary without caching it, for a single look such as a list's. */
   read(number: number): ToolSummary {
     const kept = this.#kept.get(number);
     if (kept) return kept;
@@ -172,7 +172,7 @@ export class ToolTable {
     };
   }
 
-  /** Only what the order depends on: to find a place in it, many are looked at. */
+  /** Only what the order depends on: finding a place in it compares many tools. */
   key(number: number): OrderKey {
     const kept = this.#kept.get(number);
     if (kept) return kept;
@@ -194,7 +194,7 @@ export class ToolTable {
     return undefined;
   }
 
-  /** Of those that share an id, which only a copied file can bring about, the newest. */
+  /** The newest of those that share an id, which only a copied file can cause. */
   byId(id: string): number | undefined {
     return this.#newest(this.#byId.find(hashOfText(id)), (summary) => summary.id === id);
   }
@@ -268,7 +268,7 @@ export class ToolTable {
     return number;
   }
 
-  /** A bundle without tools needs no number: bundles come and go, and the table is saved and read whole. */
+  /** Frees the number of a bundle without tools: bundles come and go, and the table is saved and read as a whole. */
   #letGo(bundle: number): void {
     this.#bundleNumbers.delete(this.#bundleIds[bundle] as string);
     this.#bundleIds[bundle] = '';

@@ -7,7 +7,7 @@ const ajv = new Ajv({ allErrors: true, verbose: true, strict: false });
 const fitsConfig = ajv.compile<ConfigFile>(Config);
 const fitsPrompts = ajv.compile<Prompts>(Prompts);
 
-/** Holds one parsed config file against the schema and the rules a schema cannot say. Throws Problems. */
+/** Checks one parsed config file against the schema and the rules that a schema cannot express. Throws Problems. */
 export function checkConfig(read: YamlFile): ConfigFile {
   const value = withoutEmptySections(read.value);
   if (!fitsConfig(value)) throw new Problems(explain(fitsConfig.errors ?? [], read));
@@ -114,7 +114,7 @@ function shown(value: unknown): string {
   return String(value);
 }
 
-/** What a program could not write as a name would never be found. */
+/** A name that no program can write would never be found. */
 function oddAliases(value: ConfigFile, read: YamlFile): Problem[] {
   return Object.keys(value.aliases ?? {})
     .filter((name) => !isPythonName(name))
@@ -176,7 +176,7 @@ function oddHosts(value: ConfigFile, read: YamlFile): Problem[] {
   );
 }
 
-/** Browsers send an origin as scheme, host and port alone; anything else would never be the same. */
+/** Browsers send an origin as scheme, host and port alone; anything else would never match. */
 function oddOrigins(value: ConfigFile, read: YamlFile): Problem[] {
   return (value.http?.allowedOrigins ?? []).flatMap((origin, index) =>
     /^[a-z][a-z\d+.-]*:\/\/[^/*\s]+$/.test(origin)

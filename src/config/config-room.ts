@@ -66,7 +66,7 @@ class WatchedConfig implements ConfigRoom {
     this.#watch = new FileWatch(() => void this.reload());
   }
 
-  /** Looks at what was read, and at `more`; a file that was written while it was read has changed. */
+  /** Watches what was read, and `more`; a file that was written during the reading counts as changed. */
   async watch(read = this.#files, more: Iterable<string> = []): Promise<void> {
     await this.#watch.look(new Set([...read.keys(), ...more]));
     for (const [file, text] of read)
@@ -87,7 +87,7 @@ class WatchedConfig implements ConfigRoom {
         await this.#take(await loadAll(this.#paths));
       } catch (error) {
         if (!(error instanceof BrokenFiles)) throw error;
-        // What was read before stays watched: a file that is mended may be one that the broken text no longer names.
+        // Files of the last good reading stay watched: the broken text may no longer name the one that will be repaired.
         await this.watch(error.files, this.#files.keys());
         this.#tell({ ok: false, errors: error.list.map(inWords) });
       }
@@ -158,7 +158,7 @@ class WatchedConfig implements ConfigRoom {
   }
 }
 
-/** Deleting a key that an included file sets would change nothing: say so instead of pretending. */
+/** Deleting a key that an included file sets would have no effect, so it is refused. */
 function refuseInherited(loaded: Loaded, path: readonly (string | number)[]): void {
   let value: unknown = loaded.config;
   for (const step of path) value = (value as Record<string | number, unknown> | undefined)?.[step];

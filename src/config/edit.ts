@@ -17,7 +17,7 @@ export function edited(file: string, text: string, path: readonly (string | numb
       doc.setIn(path, withComments(doc, path, doc.createNode(value)));
     }
   } catch (error) {
-    // What is there is of another kind than the path needs: a list, a set, a plain text instead of a map.
+    // The path leads through something that is no map: a list, a set or plain text.
     throw error instanceof Failure ? error : cannotHold(file, path, error);
   }
   const written = doc.toString({ lineWidth: 0 });
@@ -32,7 +32,7 @@ const cannotHold = (file: string, path: readonly (string | number)[], cause: unk
     { cause },
   );
 
-/** The comments at the old value speak about the setting, not about what it was. */
+/** Comments beside the old value describe the setting, not the value, so they move to the new one. */
 function withComments(doc: Document, path: readonly (string | number)[], node: Node): Node {
   const old = doc.getIn(path, true);
   if (!isNode(old)) return node;

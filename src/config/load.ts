@@ -21,7 +21,7 @@ export async function loadAll(
   const files = new Map<string, string | undefined>();
   const problems: Problem[] = [];
   const read = async (file: string): Promise<string | undefined> => {
-    // Known to the watcher even when it cannot be read: mending it must be noticed.
+    // Watched even when it cannot be read, so that a repair is noticed.
     files.set(file, undefined);
     const text = replaced?.file === file ? replaced.text : await readText(file);
     files.set(file, text);
@@ -97,7 +97,7 @@ function merge(base: unknown, over: unknown): unknown {
   return merged;
 }
 
-/** Runs one step and collects its Problems, so that one reload tells everything that is wrong. */
+/** Runs one step and collects its Problems, so that one reload reports everything that is wrong. */
 async function attempt<T>(problems: Problem[], step: () => Promise<T>): Promise<T | undefined> {
   try {
     return await step();

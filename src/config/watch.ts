@@ -29,12 +29,12 @@ export class FileWatch {
     this.#files = [...files];
     this.#marks = await marksOf(this.#files);
     if (this.#closed) return;
-    // Under a name there may be another file by now.
+    // By now another file may have taken this name.
     this.#unwatch();
     for (const file of this.#files) this.#watch(file);
   }
 
-  /** What is there now is not what was read: it counts as a change. */
+  /** The file differs from what was read, so this counts as a change. */
   distrust(): void {
     this.#marks = '';
     if (!this.#closed) this.#settle();
@@ -55,7 +55,7 @@ export class FileWatch {
     this.#watchers = [];
   }
 
-  /** Waits until a burst of events is over: an editor truncates, writes and renames. */
+  /** Waits until a burst of events is over: saving in an editor truncates, writes and renames. */
   #settle(): void {
     clearTimeout(this.#settling);
     this.#settling = setTimeout(() => void this.#poll(), settleMs).unref();
@@ -64,7 +64,7 @@ export class FileWatch {
   async #poll(): Promise<void> {
     const marks = await marksOf(this.#files);
     if (this.#closed || marks === this.#marks) return;
-    // Seen twice alike, it is written to its end: a file that was just truncated looks like an empty one.
+    // Two identical looks mean that writing is done; a file that was just truncated looks like an empty one.
     if (marks !== this.#candidate) {
       this.#candidate = marks;
       return this.#settle();

@@ -32,7 +32,7 @@ export interface YamlFile {
 
 const maxBytes = 256 * 1024;
 const maxDepth = 64;
-// Fills the limit of the library's own count of alias expansions; a configuration needs a handful.
+// As the library counts alias expansions; a real configuration needs a handful.
 const maxAliases = 100;
 
 /** The text of a file, or undefined when there is none. Throws Problems for what is no readable text file. */
@@ -76,7 +76,7 @@ export function parseYaml(file: string, text: string): YamlFile {
   return { file, text, value, lineOf };
 }
 
-/** The document with comments and positions, or the Problems of its syntax. */
+/** The document with comments and positions; throws Problems for bad syntax. */
 export function compose(file: string, text: string): { doc: Document; lines: LineCounter } {
   refuseDeepNesting(file, text);
   const lines = new LineCounter();

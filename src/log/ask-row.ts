@@ -45,7 +45,7 @@ export function checkChoice(row: AskRow, choice: string): void {
   if (!known.includes(choice)) throw fail('request.invalid', { reason: `choice must be one of ${known.join(', ')}` });
 }
 
-/** Only of a row that is closed. */
+/** Only for rows that are closed. */
 export function outcomeOf(row: AskRow): AskOutcome {
   return JSON.parse(row.answer!) as AskOutcome;
 }

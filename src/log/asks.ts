@@ -36,7 +36,7 @@ export interface Asks {
     outcome: AskOutcome,
   ): Promise<void>;
   open(sessionId: string): Promise<Ask[]>;
-  /** The caller declared anew: only streams open from now on count as seen. */
+  /** The caller declared its tools again: from now on only streams that are open, or will be, count as seen. */
   declared(sessionId: string, owner: string): Promise<void>;
   /** Takes over a session's open asks after a restart: their owners have the grace period to come back. */
   adopt(sessionId: string): Promise<void>;
@@ -61,7 +61,7 @@ export function asks({ log, tables, presence, reconnectGraceMs }: AsksOptions): 
   /** What is open as far as this process knows; rows change only once, when they are closed. */
   const known = new Map<string, AskRow>();
   const waiters = new Map<string, { sessionId: string; resolves: ((outcome: AskOutcome) => void)[] }>();
-  /** By session: who had a stream since the last declaration, and until when those of before our restart count as present. */
+  /** By session and principal: who had a stream since the last declaration, and until when one from before a restart counts. */
   const seen = new Map<string, Map<string, number>>();
   /** Open questions of an earlier version, which did not make their id from their key. */
   const olderIds = new Map<string, string>();
@@ -281,7 +281,7 @@ export function asks({ log, tables, presence, reconnectGraceMs }: AsksOptions): 
   }
 }
 
-/** What cannot be stored because the server stops is still open for whoever takes over. */
+/** For work that may fail while the server stops: what is not stored stays open for the process that takes over. */
 function quietly(work: Promise<unknown>): void {
   work.catch(() => {});
 }

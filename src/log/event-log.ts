@@ -219,10 +219,10 @@ export function eventLog({
 
 const records = new Set<string>(['caller_tool_answer', 'permission_answer'] satisfies EventBody['type'][]);
 
-/** The frames that one transaction adds to a log. */
+/** The frames that one transaction adds to one log. */
 class RunsInTheMaking {
   newest: number;
-  /** Holds nothing but what its readers did themselves. */
+  /** Holds only what its readers did themselves. */
   isRecord = true;
   #first: number;
   #text = '';

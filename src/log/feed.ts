@@ -8,7 +8,7 @@ const maxKeptBatches = 32;
 const maxWaitingDeltas = 256;
 const recordWaitsMs = 5;
 
-/** Several events in a row, ready to be sent, shared by every stream that stands at the same place. */
+/** Consecutive events, ready to be sent, shared by all streams that have read up to the same index. */
 export class Batch {
   readonly kind = 'events';
   readonly last: number;
@@ -33,7 +33,7 @@ interface PlacedDelta {
   delta: Delta;
 }
 
-/** Reads what follows an index, at least so many bytes of it where there are as many. */
+/** Reads what follows an index: at least this many bytes, if there are as many. */
 export type ReadRuns = (after: number, bytes: number) => Promise<EventRun[]>;
 
 /** One reader's place in a feed. */
@@ -50,7 +50,7 @@ export class Feed {
   readonly readers = new Set<Reader>();
   #tail: EventRun[] = [];
   #tailBytes = 0;
-  /** By the index they follow, the latest used last: streams that stand at the same place share one, wherever that is. */
+  /** By the index they follow, most recently used last: streams that have read equally far share one. */
   readonly #batches = new Map<number, Batch | Promise<Batch | undefined>>();
   newest = -1;
   isRemoved = false;
@@ -140,7 +140,7 @@ export class Feed {
     for (const reader of this.readers) reader.wake();
   }
 
-  /** After whatever waits for this commit has gone on: it may add more, and an answer must not queue behind its record. */
+  /** Wakes readers once those who awaited the commit have gone on: they may append more, and they answer first. */
   #wakeSoon(): void {
     if (this.#isWaking) return;
     this.#isWaking = true;

@@ -28,7 +28,7 @@ export async function* follow(source: Source): AsyncGenerator<Followed, void, vo
   const reader: Reader = { wake: () => wake(), deltas: [] };
   const onAbort = (): void => wake();
   signal.addEventListener('abort', onAbort, { once: true });
-  // Entered before looking, so that nothing can be stored unseen in between.
+  // Subscribes before reading, so that nothing can be stored unseen in between.
   const { feed, leave } = source.enter(reader);
   try {
     const first = await source.bounds();

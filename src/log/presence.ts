@@ -1,6 +1,6 @@
-/** Who of a session's callers is there: counted by open streams of the owner, on any door. */
+/** Whether a session's caller is there, counted by the owner's open streams on any door. */
 export interface Presence {
-  /** A stream of this principal for this session is open from now until the answer is called. */
+  /** A stream of this principal for this session is open, until the function that this returns is called. */
   enter(sessionId: string, principal: string): () => void;
   isPresent(sessionId: string, principal: string): boolean;
   /** Fires when the last stream of a principal for a session closes. */

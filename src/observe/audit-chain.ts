@@ -6,7 +6,7 @@ import type { Database, SqlValue } from '../store/index.ts';
 const verifyAtOnce = 500;
 const appendAtOnce = 256;
 const lookAtOnce = 20_000;
-/** Rows are written in the order in which calls end: those that began at about the same time lie within so many. */
+/** Rows are in the order in which calls end; calls that began at about the same time are at most this many rows apart. */
 const disorder = 5000;
 const columns = [
   'at', 'request_id', 'parent', 'tool', 'tool_id', 'bundle', 'level', 'door', 'principal', 'token_id', 'project_id',
@@ -133,7 +133,7 @@ export class AuditChain {
       // Rows may have been removed by those who may while these were looked at.
       if (!isWhole && this.#start().seq > start.seq) return this.verify();
       if (!isWhole) return { ok: false, rows: this.#count(), brokenAt: last.seq + 1 };
-      // The head is as old as this check; what was appended since is not its business.
+      // The head was read before the rows; whatever was appended since is not checked.
       if (head && at.seq < head.seq && head.seq <= last.seq && !this.#isHead(head))
         return { ok: false, rows: this.#count(), brokenAt: head.seq };
       if (last.seq - at.seq === verifyAtOnce) {
@@ -141,7 +141,7 @@ export class AuditChain {
         await nextTurn();
         continue;
       }
-      // Rows cut off at the end leave a whole chain behind: the head says how long it was.
+      // A chain whose last rows were cut off is still intact; only the head knows how long it was.
       return last.seq >= (head?.seq ?? 0)
         ? { ok: true, rows: last.seq - start.seq }
         : { ok: false, rows: this.#count(), brokenAt: last.seq + 1 };
@@ -221,7 +221,7 @@ export class AuditChain {
   }
 }
 
-/** As the database gives it back: half a character is stored as another one, and a NUL may end the text. */
+/** As the database will return it: a lone surrogate is stored as another character, and a NUL may end the text. */
 const asStored = (value: SqlValue): SqlValue =>
   typeof value === 'string' && (value.includes('\0') || !value.isWellFormed())
     ? value.toWellFormed().replaceAll('\0', '\ufffd')

@@ -14,7 +14,7 @@ export interface AuditThreadAnswer {
   problem?: string;
 }
 
-/** Appends to the audit on a thread and a connection of its own, so that floods of calls do not pay for their record. */
+/** Appends to the audit on its own thread and connection, so that a flood of calls is not slowed by its own record. */
 export class AuditThread {
   readonly #worker: Worker;
   #hasEnded = false;
@@ -25,7 +25,7 @@ export class AuditThread {
       resourceLimits: { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 4 },
     });
     this.#worker.unref();
-    // A thread may fail while nobody waits for it: that must neither end the server nor be waited for later.
+    // A thread may fail while nobody waits for it; that must neither crash the server nor surface later.
     this.#worker.on('error', () => {});
     this.#worker.once('exit', () => (this.#hasEnded = true));
   }
@@ -36,7 +36,7 @@ export class AuditThread {
    */
   async append(portions: string[]): Promise<void> {
     if (this.#hasEnded) throw new Error(endedText);
-    // What is on its way keeps the process alive, an idle thread does not.
+    // Pending work keeps the process alive; an idle thread does not.
     this.#worker.ref();
     this.#worker.postMessage(portions);
     try {

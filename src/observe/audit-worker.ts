@@ -9,7 +9,7 @@ const background = 10;
 const port = parentPort;
 if (!port) throw new Error('audit-worker runs as a worker thread only');
 const { path, key } = workerData as AuditThreadData;
-// What it writes is waited for by nobody: those who answer calls go first.
+// Nobody waits for these writes, so calls that are being answered go first.
 setPriority(background);
 const chain = await AuditChain.open(new Database(path), key);
 

@@ -9,7 +9,7 @@ import type { WalSync } from './wal-sync.ts';
 const writeReadsAfterMs = 250;
 const pollMinuteMs = 60_000;
 const writeAtOnce = 2048;
-/** So many at once cost the event loop too much: from then on a thread of its own writes them. */
+/** From this many at once on, writing them would hold up the event loop too long, and a thread takes over. */
 const flood = 64;
 const maxWaiting = 50_000;
 
@@ -112,7 +112,7 @@ export class Audit {
       if (this.#thread) await this.#thread.append(portions);
       else await this.#appendHere(portions);
     } catch (error) {
-      // Tried again with what comes next, up to what memory can bear.
+      // Tried again with the next write, within the bounds of memory.
       void this.#thread?.end();
       this.#thread = undefined;
       this.#reads.putBack(portions, maxWaiting);
@@ -120,7 +120,7 @@ export class Audit {
     }
   }
 
-  /** As the thread's: takes out of the list what is written. */
+  /** Like the thread's `append`: removes from the list what is written. */
   async #appendHere(portions: string[]): Promise<void> {
     for (; portions.length > 0; portions.shift()) await this.#chain.append(entriesIn(portions[0]!));
   }
@@ -135,7 +135,7 @@ export interface AuditOptions {
   onError: (error: unknown) => void;
 }
 
-/** Questions that clients ask the server itself over and over; one row a minute tells as much as hundreds. */
+/** Calls that clients repeat as a poll; one row a minute tells as much as hundreds. */
 const polls = new Set(['session_events', 'session_list', 'project_list', 'workspace_list']);
 export const isPoll = ({ name, level, parent }: CallRecord): boolean =>
   level === 'read' && parent === undefined && polls.has(name);

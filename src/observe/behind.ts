@@ -1,4 +1,4 @@
-/** Runs a write a moment after it was asked for, together with all that came meanwhile; never two at once. */
+/** Runs a write shortly after it was asked for, together with everything that came meanwhile; never two at once. */
 export class Behind {
   readonly #write: () => Promise<void>;
   readonly #delayMs: number;

@@ -3,7 +3,7 @@ import { bucketEnds, type Counted } from './metrics.ts';
 
 const durationsName = 'oubliette_call_duration_seconds';
 
-/** What Prometheus is told, put together from our own counts whenever it asks. */
+/** What Prometheus scrapes, computed from our own counts each time it asks. */
 export function openFigures(counted: () => Counted[], problems: () => number): Registry {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: 20 });
@@ -17,7 +17,7 @@ export function openFigures(counted: () => Counted[], problems: () => number): R
       for (const { tool, outcome, door, calls } of counted()) this.inc({ tool, outcome, door }, calls);
     },
   });
-  // The library's own histogram takes durations one by one only; anything with a `get` of its shape can be registered.
+  // The library's histogram only takes single durations; anything with a `get` like its own can be registered.
   const durations = { name: durationsName, get: () => Promise.resolve(histogram(counted())) };
   registry.registerMetric(durations as unknown as Metric);
   new Counter({

@@ -27,7 +27,7 @@ export class LogFile {
   }
 
   write(line: string): void {
-    // A disk that does not keep up must not fill the memory.
+    // A slow disk must not let lines pile up in memory.
     if (this.#waitingBytes + line.length > maxWaitingBytes) {
       this.#dropped++;
       return;
@@ -49,7 +49,7 @@ export class LogFile {
 
   async #drain(): Promise<void> {
     while (this.#waiting.length > 0) {
-      // One write for many lines: under load, a write per line costs more than what it tells about.
+      // One write for many lines: under load, a write per line costs more than the call that it logs.
       await sleep(gatherMs);
       if (this.#dropped > 0)
         this.#waiting.push(
@@ -62,7 +62,7 @@ export class LogFile {
       try {
         await (await this.#file()).appendFile(text);
       } catch {
-        // Nowhere left to tell it: a full disk costs log lines, never calls.
+        // There is nowhere left to report this: a full disk costs log lines, never calls.
         await this.#handle?.close().catch(() => {});
         this.#handle = undefined;
       }

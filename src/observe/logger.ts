@@ -2,7 +2,7 @@ import { pino } from 'pino';
 import type { LogFile } from './log-file.ts';
 import type { Logger } from './observer.ts';
 
-/** A logger that says whether anyone would read what it is told. */
+/** A logger that can tell whether a level is written at all. */
 export interface LevelledLogger extends Logger {
   isLevelEnabled(level: string): boolean;
 }

@@ -6,14 +6,14 @@ const maxTools = 1000;
 /** Upper ends of the buckets of durations, in seconds. */
 export const bucketEnds = [0.001, 0.005, 0.02, 0.1, 0.5, 2, 10, 60];
 
-/** Calls of one tool that ended alike. */
+/** Calls of one tool with the same outcome. */
 export interface Counted {
   tool: string;
   outcome: CallRecord['outcome'];
   door: CallRecord['door'];
   calls: number;
   seconds: number;
-  /** How many fell into each bucket, the one without an end last. */
+  /** How many fell into each bucket; the unbounded one is last. */
   buckets: number[];
 }
 

@@ -91,7 +91,7 @@ export async function openObserver({ home, db, config, key, level = 'info' }: Ob
   };
 }
 
-/** One line per call, named as programs name it (`demo.foo`); what is asked over and over is told at debug. */
+/** One line per call, under its name in programs (`demo.foo`); repeated polls are logged at debug. */
 function logCall(log: LevelledLogger, record: CallRecord): void {
   // The tools of `ot` log spans of their own, with what was asked, when they run.
   if (record.bundleSlug === 'ot' && record.isDispatched) return;

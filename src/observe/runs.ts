@@ -1,6 +1,6 @@
 import type { CallRecord } from '../schema/index.ts';
 
-/** Calls that differ in nothing but when they were and how long they took: whoever counts, counts them in one go. */
+/** Calls that differ only in their time and duration, so that they can be counted in one go. */
 export interface Run {
   /** The first of them. */
   like: CallRecord;
@@ -9,13 +9,13 @@ export interface Run {
   resultBytes: number;
 }
 
-/** Puts together what is alike; for the few hundred calls that wait at a time. */
+/** Groups identical calls; meant for the few hundred that wait at a time. */
 export function runsOf(records: readonly CallRecord[]): Run[] {
   const runs: Run[] = [];
   for (const record of records) {
     const run = runs.find(({ like }) => isAlike(like, record));
     if (run) {
-      // Those that take long are over after some that began later.
+      // A slow call ends after some that began later.
       if (record.at > run.lastAt) run.lastAt = record.at;
       run.durationsMs.push(record.durationMs);
       run.resultBytes += record.resultBytes;
@@ -42,5 +42,5 @@ function isAlike(a: CallRecord, b: CallRecord): boolean {
   );
 }
 
-/** Within one minute no two calls belong to different slots of the statistics. */
+/** Calls of one minute always belong to the same slot of the statistics. */
 const isSameMinute = (a: string, b: string): boolean => a === b || a.startsWith(b.slice(0, '2026-01-01T00:00'.length));

@@ -5,12 +5,12 @@ import { fromText, merge, toText, type Histogram } from './histogram.ts';
 export const slotMs = 5 * 60_000;
 const hourMs = 3600_000;
 const dayMs = 24 * hourMs;
-/** The older, the coarser: what is looked at closely is recent, and no period but `all` goes back further than a month. */
+/** The older, the coarser: only recent calls are looked at closely, and no period but `all` exceeds a month. */
 const ages = [
   { afterMs: 2 * dayMs, sizeMs: hourMs },
   { afterMs: 35 * dayMs, sizeMs: dayMs },
 ];
-/** Sessions come and go: after that time their calls are counted together. */
+/** Sessions come and go; once their slots are old, the calls of all sessions are counted together. */
 const sessionPrefix = 'session:';
 const portion = 1000;
 
@@ -36,10 +36,10 @@ const key = ['slot', 'name', 'principal', 'token_id', 'project_id'] as const;
 const isThisSlot = key.map((column) => `${column} = ?`).join(' AND ');
 const keyOf = (slot: Pick<Slot, (typeof key)[number]>): SqlValue[] => key.map((column) => slot[column]);
 
-/** The table of slots. A year of calls is hundreds of thousands of rows: nobody touches more than some of them at once. */
+/** The table of slots. A year of calls is hundreds of thousands of rows, so it is always read and written in portions. */
 export class StatRows {
   readonly #db: Database;
-  /** Who reads, or waits to: meanwhile nothing may move. */
+  /** How many read or wait to read; meanwhile rows must not be moved. */
   #readers = 0;
   #tidying: Promise<void> = Promise.resolve();
   #isClosed = false;
@@ -86,7 +86,7 @@ export class StatRows {
     }
   }
 
-  /** Puts old slots together; what is left because someone came to read is done the next time. */
+  /** Merges old slots; stops when a reader comes, and does the rest next time. */
   tidy(now = Date.now()): Promise<void> {
     return (this.#tidying = this.#tidying.catch(() => {}).then(() => this.#coarsen(now)));
   }
@@ -150,7 +150,7 @@ function addUp(db: Database, slot: Slot): void {
   );
 }
 
-/** Two slots of the same calls as one. */
+/** Merges two slots of the same calls. */
 export function together(a: Slot, b: Slot): Slot {
   return {
     ...a,

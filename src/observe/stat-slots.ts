@@ -9,7 +9,7 @@ import { slotMs, StatRows, together, type Slot, type SlotRow } from './stat-rows
 const writeAfterMs = 500;
 const hourMs = 3600_000;
 const tidyEveryMs = hourMs;
-/** A server that never runs for an hour tidies up all the same. */
+/** The first tidying comes early, for servers that never run for an hour. */
 const firstTidyMs = 60_000;
 const periods = { day: 24 * hourMs, week: 7 * 24 * hourMs, month: 30 * 24 * hourMs, all: Infinity };
 const bytesPerToken = 4;
@@ -109,7 +109,7 @@ export class StatSlots {
       .sort((a, b) => b.total_calls - a.total_calls || (a.name < b.name ? -1 : 1));
   }
 
-  /** Puts old slots together, by the hour and by the day. */
+  /** Merges old slots into hours and days. */
   tidy(now?: number): Promise<void> {
     return this.#rows.tidy(now);
   }
@@ -120,7 +120,7 @@ export class StatSlots {
     await this.#rows.close();
   }
 
-  /** In portions. `run` is among them: whoever counts calls leaves it out, since its inner calls are counted. */
+  /** Rows in portions. `run` is among them; those who count calls skip it, since its inner calls are counted. */
   async *#read({ period, tool, reach }: StatsQuery): AsyncGenerator<SlotRow[], void, void> {
     await this.#behind.flush();
     const since = period === 'all' ? 0 : Math.floor((Date.now() - periods[period]) / slotMs) * slotMs;

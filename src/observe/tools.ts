@@ -120,7 +120,7 @@ async function overview(
   const total = (field: 'tokensSpent' | 'resultBytes'): number => series.reduce((sum, point) => sum + point[field], 0);
   return {
     total_calls: stats.total_calls,
-    // As a share of one, which is what charts and formats of numbers work with.
+    // As a fraction of one, which is what charts and number formats expect.
     success_rate: stats.success_rate / 100,
     error_count: stats.error_count,
     avg_duration_ms: stats.avg_duration_ms,

@@ -111,7 +111,7 @@ export class UsageCounters {
     }
   }
 
-  /** Takes over what was written since the last look, by whomever. */
+  /** Takes over whatever any process has written since the last look. */
   #look(): void {
     try {
       for (const row of this.#db.all<Row>('SELECT * FROM usage WHERE revision > ? ORDER BY revision', this.#revision)) {
@@ -119,12 +119,12 @@ export class UsageCounters {
         this.#stored.set(row.tool_id, countsOf(row));
       }
     } catch {
-      // Busy or closing: the next look is not far away.
+      // Busy or closing; the next look comes soon enough.
     }
   }
 }
 
-/** Adds to what is stored, whoever stored it, and answers the sums. */
+/** Adds to the stored counts, whichever process wrote them, and answers the sums. */
 function addUp(db: Database, taken: ReadonlyMap<string, Counts>): Map<string, Counts> {
   let revision = db.get<{ revision: number | null }>('SELECT max(revision) AS revision FROM usage')?.revision ?? 0;
   const sums = new Map<string, Counts>();

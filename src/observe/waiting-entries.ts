@@ -1,6 +1,6 @@
 import type { Entry } from './audit-chain.ts';
 
-/** As many as are written in one go. */
+/** How many are written in one go. */
 const portionSize = 256;
 
 /**
@@ -21,7 +21,7 @@ export class WaitingEntries {
     if (this.#open.push(entry) === portionSize) this.#seal();
   }
 
-  /** All that wait, oldest first; they wait no longer. */
+  /** Takes out all that wait, oldest first. */
   take(): string[] {
     this.#seal();
     const portions = this.#portions;
@@ -30,7 +30,7 @@ export class WaitingEntries {
     return portions;
   }
 
-  /** Portions that could not be written go before what came since; what is more than `most` rows is lost. */
+  /** Puts back, in front, what could not be written; beyond `most` rows the rest is lost. */
   putBack(portions: readonly string[], most: number): void {
     const newer = this.take();
     this.#portions = [...portions, ...newer].slice(0, Math.ceil(most / portionSize));

@@ -19,7 +19,7 @@ export function pageTokens(key: Buffer): PageTokens {
       const [payload = '', signature = '', ...rest] = token.split('.');
       const given = Buffer.from(signature, 'base64url');
       const right = sign(payload);
-      // A second spelling of the same bytes is not the token we gave out.
+      // Another spelling of the same bytes is not the token that we issued.
       const isOurs =
         rest.length === 0 &&
         given.length === right.length &&

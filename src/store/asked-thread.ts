@@ -4,7 +4,7 @@ import { errorOf, type Refusal } from './new-files.ts';
 
 const endAfterMs = 10_000;
 
-/** What a thread answers to the ask of that number. */
+/** A thread's answer to the request with that number. */
 export interface ThreadAnswer {
   number: number;
   value?: unknown;
@@ -16,7 +16,7 @@ interface Waiting {
   reject: (error: Error) => void;
 }
 
-/** A thread that is started when it is asked for something, and ends when it was not for a while. */
+/** A thread that starts on the first request and ends when it has been idle for a while. */
 export class AskedThread<Request extends object> {
   readonly #startWorker: () => Worker;
   readonly #what: string;

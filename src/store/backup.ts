@@ -29,7 +29,7 @@ const scratchPrefix = 'run-backup-';
 
 /** Files of agents, or the folder of all of them. */
 const isTheirs = (path: string): boolean => /^projects\/[^/]+\/workspaces\/[^/]+(\/|$)/.test(path);
-/** So that it has its place also in a home of a longer name. */
+/** Leaves room for a home with a longer path. */
 const longestPath = 3000;
 /** An upload that is under way. */
 const isHalf = (path: string): boolean => /\/\.[0-9a-f]{18}\.tmp$/.test(path);
@@ -130,7 +130,7 @@ async function addFile(
   }
 }
 
-/** A backup that lies in the home is no part of the next one: each would hold all before it. */
+/** Backups inside the home are left out; otherwise each would contain all earlier ones. */
 async function isBackup(handle: FileHandle, path: string): Promise<boolean> {
   if (!/\.t?gz$/.test(path) || path.startsWith('projects/')) return false;
   const { buffer, bytesRead } = await handle.read(Buffer.alloc(4096), 0, 4096, 0);
@@ -229,7 +229,7 @@ async function unpack(file: string, target: string, agent?: { uid: number; gid: 
   }
   await fed;
   if (isFirst) throw fail('import.invalid', { reason: `${file} is empty` });
-  // Not before all is in them: some may not be written to. Those inside come first.
+  // Only once everything is in place, innermost first: some folders must not be writable afterwards.
   for (const { name, mode } of folders.reverse()) await chmod(join(target, name), mode & 0o777);
   return files;
 }

@@ -34,15 +34,15 @@ export interface Blobs {
   /** Where the bytes lie, for whoever copies them. */
   pathOf(id: string): string;
   read(id: string): Readable;
-  /** Whoever reads it at the moment reads it to its end. */
+  /** Readers that have it open read it to its end. */
   remove(id: string): Promise<void>;
-  /** Deletes what has expired, and files that a process which was killed left behind. */
+  /** Deletes what has expired, and files that a killed process left behind. */
   sweep(now?: number): Promise<void>;
   close(): void;
 }
 
 const sweepEveryMs = 600_000;
-/** Younger files without a row may be on their way. */
+/** A younger file without a row may still be on its way. */
 const strayMs = 3600_000;
 
 const steps = [

@@ -38,7 +38,7 @@ export interface EventFiles {
   discard(file: string): Promise<void>;
   /** Only inside a Writer; answers the files that can go once it is committed. */
   remove(sessionId: string): string[];
-  /** Removes files that a crash left without anyone who knows them. */
+  /** Removes files that a crash left without a row that names them. */
   sweep(): Promise<void>;
 }
 
@@ -65,7 +65,7 @@ export async function openEventFiles(db: Database, folder: string): Promise<Even
         if (!chunk) return undefined;
         const frames = await bytesOf(join(folder, chunk.file), chunk);
         if (frames) return { first: chunk.first, last: chunk.last, frames };
-        // Someone took the file away: what it held is no part of the log any more.
+        // Somebody deleted the file, so its events are no longer part of the log.
         await db.write(() => db.run('DELETE FROM event_chunks WHERE file = ?', chunk.file));
       }
     },
@@ -107,7 +107,7 @@ export async function openEventFiles(db: Database, folder: string): Promise<Even
         for (const name of await readdir(join(folder, project, logFolder)).catch(() => [])) {
           const file = join(project, logFolder, name);
           const found = await stat(join(folder, file)).catch(() => undefined);
-          // A young one may be in the hands of another server.
+          // Another server may just be writing a young one.
           if (!found || Date.now() - found.mtimeMs < isStrayAfterMs) continue;
           if (!db.get('SELECT 1 FROM event_chunks WHERE file = ?', file)) await discard(file);
         }
@@ -115,7 +115,7 @@ export async function openEventFiles(db: Database, folder: string): Promise<Even
   };
 }
 
-/** Undefined when the project's folder is gone: it must not come back because of a log. */
+/** Undefined when the project's folder is gone: a log must not bring it back. */
 async function create(folder: string, file: string): Promise<FileHandle | undefined> {
   try {
     const logs = dirname(join(folder, file));

@@ -65,7 +65,7 @@ export async function openEvents(db: Database, folder: string): Promise<EventTab
       db.run('INSERT INTO events VALUES (?, ?, ?, ?)', sessionId, last, first, frames);
     },
     async read(sessionId, after, bytes) {
-      // The table first: a move that is committed in between has put into the file what is missed here.
+      // The table is read first: events that a move takes out of it meanwhile are then found in the file.
       const runs = fromTable(sessionId, after, bytes);
       if (runs[0]?.first === after + 1) return runs;
       const run = await files.read(sessionId, after);

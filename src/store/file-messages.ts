@@ -1,6 +1,6 @@
 import type { Draft, Placed, Refusal } from './new-files.ts';
 
-/** What is known of a file; without time and size nothing is. */
+/** What is known of a file; without time and size, nothing is. */
 export interface KnownFile {
   path: string;
   mtimeMs?: number;
@@ -14,7 +14,7 @@ export interface ReadFile {
   text: string;
 }
 
-/** How a file stands against what was known of it. */
+/** How a file compares with what was known of it. */
 export type Looked = 'same' | 'gone' | ReadFile;
 
 /** A folder that several processes write to, and what keeps them apart. */

@@ -4,7 +4,7 @@ import { fail } from '../schema/index.ts';
 
 const maxLinks = 20;
 const maxDepth = 128;
-/** Where the workspace lies for the agent that made the links in it. */
+/** Where the agent, which made the links in it, sees the workspace. */
 const insidePath = '/workspace';
 const folderFlags = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
 

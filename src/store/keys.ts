@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createFile } from './files.ts';
 
-/** Answers a key per purpose, all derived from one random file of the home, so that every process has the same. */
+/** One key per purpose, all derived from one random file of the home, so that every process has the same keys. */
 export async function homeKeys(root: string): Promise<(purpose: string) => Buffer> {
   const path = join(root, 'home.key');
   const fresh = randomBytes(32);

@@ -12,11 +12,11 @@ export interface RedactedItem {
   isChanged: boolean;
 }
 
-/** After so many items that do not have a place, nothing waits for it any more: it must not stop a stream. */
+/** A place that this many items in a row did not have is no longer waited for, so that it cannot stall a stream. */
 const mostSilent = 8;
 
 interface Held extends RedactedItem {
-  /** How many of its strings could go on in a later item. */
+  /** How many of its strings could continue in a later item. */
   open: number;
 }
 
@@ -89,7 +89,7 @@ export function redactedItems(
 
 const textOf = (pieces: Piece[]): string => pieces.map(({ text }) => text).join('');
 
-/** Puts `mark` in place of what stands from `start` to `end` of the joined text; it may span several pieces. */
+/** Puts `mark` in place of the joined text from `start` to `end`, which may span several pieces. */
 function hide(pieces: Piece[], start: number, end: number, mark: string): void {
   let at = 0;
   for (const piece of pieces) {

@@ -96,7 +96,7 @@ export function redactor(source: { version(): number; all(): Pick<Secret, 'name'
             held = '';
             return all;
           }
-          // A form that is still incomplete begins behind this point.
+          // From here on, a form may have begun that is not complete yet.
           const safe = Math.max(0, held.length - rules.pattern.longest + 1);
           const { out, from } = replaceBefore(held, safe, rules);
           held = held.slice(from);
@@ -149,7 +149,7 @@ function inBytes(rules: Compiled): SecretPattern {
   return pattern;
 }
 
-/** Replaces what starts before `safe`; answers the text up to there and where to go on. */
+/** Replaces every form that starts before `safe`; answers the text up to there and the place to continue from. */
 function replaceBefore(text: string, safe: number, { pattern, names }: Compiled): { out: string; from: number } {
   let out = '';
   let from = 0;

@@ -3,7 +3,7 @@ import { chmod, lstat, readdir, rename, rm, rmdir, unlink, type FileHandle } fro
 import { basename, dirname } from 'node:path';
 import { openFolderAt } from './inside-folder.ts';
 
-/** One handle per level is open at a time, and the path of an entry stays short enough for the kernel. */
+/** Only one handle per level is open, and every path stays short enough for the kernel. */
 const maxDepth = 100;
 /** A handle that only names a place, for folders that cannot even be read. */
 const pathOnly = 0x20_0000;
@@ -16,7 +16,7 @@ export async function removeTree(path: string): Promise<void> {
   try {
     return await rm(path, { recursive: true, force: true });
   } catch {
-    // The long way, which fails with the same reason if there is no other.
+    // The slow way; if that fails too, it fails for the same reason.
   }
   const parent = await openFolderAt(dirname(path));
   try {
@@ -28,7 +28,7 @@ export async function removeTree(path: string): Promise<void> {
   }
 }
 
-/** Removes an entry of an open folder with all below it; never follows a link, whoever swaps what for one meanwhile. */
+/** Removes an entry of an open folder with everything below; never follows a link, even one swapped in meanwhile. */
 export async function removeBelow(folder: FileHandle, name: string): Promise<void> {
   const waiting: Buffer[] = [Buffer.from(name)];
 

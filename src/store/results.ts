@@ -31,7 +31,7 @@ export interface ResultStore {
 
 /** Every how many lines the index notes where a line starts. */
 const step = 256;
-/** How much is looked through before others get their turn. */
+/** How many bytes are scanned before others get their turn. */
 const atOnceBytes = 1024 * 1024;
 const sweepEveryMs = 60_000;
 /** How long it is remembered that a result existed and has expired. */

@@ -28,7 +28,7 @@ export interface KeyRing {
   has(keyId: string): boolean;
   /** Puts a new key in front; the old ones stay readable until they are forgotten. */
   addKey(): void;
-  /** Forgets all but the newest key and those that are still needed. */
+  /** Forgets all keys but the newest and those still in use. */
   forgetOld(isNeeded: (keyId: string) => boolean): void;
   /** Another process may have rotated; true when it did. */
   reload(): boolean;

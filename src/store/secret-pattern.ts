@@ -1,7 +1,7 @@
-/** How every form is found: it is at least this long. */
+/** Every form is at least this long, and found by its first characters. */
 export const shortestForm = 6;
 
-/** Where a form stands in a text. */
+/** Where in a text a form was found. */
 export interface Place {
   index: number;
   form: string;
@@ -39,7 +39,7 @@ export class SecretPattern {
     return undefined;
   }
 
-  /** All of them, one behind the other. */
+  /** All forms in a text, in order, without overlaps. */
   all(text: string): Place[] {
     const places: Place[] = [];
     for (let place = this.next(text, 0); place; place = this.next(text, place.index + place.form.length))

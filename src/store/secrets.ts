@@ -69,7 +69,7 @@ export async function sqliteSecrets(db: Database, keyFile: string): Promise<Secr
   // Own changes count at once; those of other processes are looked for a few times a second.
   let lastVersion = 0;
   let lookedAt = -Infinity;
-  /** How often keys of other processes made more of the same rows readable. */
+  /** Counts how often a key from another process made more of the same rows readable. */
   let reloads = 0;
   const version = (): number => {
     const now = performance.now();
@@ -119,7 +119,7 @@ export async function sqliteSecrets(db: Database, keyFile: string): Promise<Secr
       checkSecret(name, value);
       const at = new Date().toISOString();
       const row = await change((tx) => {
-        // Not before: another process may take a new key until this one writes.
+        // Only now: until this process writes, another one may introduce a new key.
         ring.reload();
         const hostText = hosts ? hostColumn(hosts) : hostsOf(tx, name);
         const { keyId, nonce, box } = ring.seal(value, bound(name, hostText));

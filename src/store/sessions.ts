@@ -2,7 +2,7 @@ import type { Actor, CallerDeclaration, Level, SessionStatus } from '../schema/i
 import { KeptRows } from './kept-rows.ts';
 import type { Database, SqlValue } from './sqlite.ts';
 
-/** What a session's API key may do; made anew for each sandbox, never wider than the asker's token. */
+/** What a session's API key may do; each sandbox gets a new key, never wider than the asker's token. */
 export interface KeyGrant {
   scope: Level;
   bundles?: string[];
@@ -131,7 +131,7 @@ export interface SessionTables {
   keepAnswer(principal: string, key: string, sessionId: string, answer: string): void;
 }
 
-/** Those at work are asked for all the time, and are few among the many that are kept. */
+/** Live sessions are looked up all the time, and are few among the many that are stored. */
 const liveSteps = [`CREATE INDEX sessions_live ON sessions (id) WHERE ${live}`];
 
 export async function openSessions(db: Database): Promise<SessionTables> {

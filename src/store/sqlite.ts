@@ -63,7 +63,7 @@ export class Database {
     return this.prepare(sql).all(...params) as T[];
   }
 
-  /** Rows one after the other; whoever has enough may stop. */
+  /** Rows one at a time; the reader may stop at any of them. */
   each<T>(sql: string, ...params: SqlValue[]): Iterable<T> {
     return this.prepare(sql).iterate(...params) as Iterable<T>;
   }
@@ -95,7 +95,7 @@ export class Database {
     if (this.#closed) return Promise.reject(new Error('the database is closed'));
     return new Promise<T>((resolve, reject) => {
       this.#waiting.push({ run, resolve: resolve as (value: unknown) => void, reject });
-      // After whatever the last commit lets go on: what is waited for comes first, and more writes may join.
+      // First let those who awaited the last commit go on; more writes may join meanwhile.
       this.#draining ??= new Promise<void>((done) => process.nextTick(done)).then(() => this.#drain());
     });
   }
@@ -106,7 +106,7 @@ export class Database {
     } finally {
       this.#draining = undefined;
     }
-    // A write that came while the last group was being answered found this drain still set.
+    // A write that came while the last group was being answered saw this drain as still running.
     if (this.#waiting.length > 0) await (this.#draining ??= this.#drain());
   }
 
@@ -138,7 +138,7 @@ export class Database {
     }
   }
 
-  /** What it throws undoes the whole transaction: there is nothing else in it. */
+  /** An error rolls back the whole transaction, which holds nothing else. */
   #runAlone({ run, resolve }: Waiting): () => void {
     const value = run(this);
     return () => resolve(value);
@@ -170,7 +170,7 @@ export class Database {
     }
   }
 
-  /** Brings one component's tables to the newest step; each step runs once, ever, per file, on a copy's safety. */
+  /** Brings one component's tables to the newest step. Each step runs once per file; the file is copied first. */
   async migrate(component: string, steps: readonly string[]): Promise<void> {
     await this.write((db) =>
       db.#db.exec('CREATE TABLE IF NOT EXISTS schema_steps (component TEXT PRIMARY KEY, step INTEGER NOT NULL)'),
@@ -193,7 +193,7 @@ export class Database {
     return this.get<{ step: number }>('SELECT step FROM schema_steps WHERE component = ?', component)?.step ?? 0;
   }
 
-  /** What an older version wrote stays beside the file that the newer one changes. */
+  /** Keeps a copy of what an older version wrote beside the file that is about to change. */
   #keepCopy(name: string): void {
     const file = this.#db.location();
     if (file === null) return;

@@ -16,13 +16,13 @@ export interface TokenRow {
   /** Set for keys granted to a session. */
   sessionId?: string;
   projectId?: string;
-  /** The token whose reach it was cut from; owner of what a granted key does. */
+  /** The token that this one was derived from, which owns what a granted key does. */
   principal: string;
 }
 
 export interface TokenStore {
   add(row: TokenRow, hash: Uint8Array): Promise<void>;
-  /** The row of a hash (in hex): as it is in the file now, whoever changed it. */
+  /** The row of a hash (in hex) as it is on disk now, whichever process changed it last. */
   find(hash: string): Readonly<FoundToken> | undefined;
   get(id: string): Promise<TokenRow | undefined>;
   list(after: string, limit: number): Promise<TokenRow[]>;

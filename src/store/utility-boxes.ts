@@ -1,6 +1,6 @@
 import type { Database } from './sqlite.ts';
 
-/** A project's utility sandbox that someone started and nobody stopped: it runs, whatever happens to its server. */
+/** A project's utility sandbox that was started and not stopped; it outlives the server that started it. */
 export interface UtilityRow {
   project_id: string;
   workspace_id: string;
