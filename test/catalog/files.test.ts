@@ -316,8 +316,9 @@ describe('the catalog on disk', () => {
     for (const { id } of all) {
       const path = join(folder(id), 'bundle.json');
       const stored = JSON.parse(await readFile(path, 'utf8'));
-      const hours = id === fresh.id ? 47 : 49;
-      if (stored.softDeletedAt) stored.softDeletedAt = new Date(Date.now() - hours * 3600_000).toISOString();
+      // The fresh one comes of age ten minutes from now.
+      const deletedAt = Date.now() - 48 * 3600_000 + (id === fresh.id ? 600_000 : 0);
+      if (stored.softDeletedAt) stored.softDeletedAt = new Date(deletedAt).toISOString();
       await writeFile(path, JSON.stringify(stored));
     }
     await writeFile(join(folder(old.id), '.stray.tmp'), 'x');

@@ -122,6 +122,9 @@ test('a fuzzy search finds similar lines, best first', async () => {
   const answer = await lines(', search="config", fuzzy=True');
   assert.equal(answer.lines[0], 'configuration');
   assert.equal((await lines(', search="configuartion", fuzzy=True')).lines[0], 'configuration');
+  const few = await kept('"\\n".join(["a confgi file", "the configuration"] + ["x" * 60] * 1000)');
+  const found = parse(await text(`ot.result(handle="${few.handle}", search="config", fuzzy=True)`));
+  assert.deepEqual(found.lines, ['the configuration', 'a confgi file']);
 });
 
 test('an unknown handle is answered as text, and the program goes on', async () => {
