@@ -142,24 +142,31 @@ export class ProgramCalls {
       if ('problem' in items) return { answer: { error: { type: 'TypeError', message: items.problem } }, ahead: [] };
       return { answer: await this.#parallel(items.calls), ahead: [] };
     }
-    let resolved = await resolveFunction(this.#world, asked.pack, asked.name);
-    let last = answerFields(await this.#call(resolved, given));
-    const answers: Answers = { answer: last, ahead: [] };
-    if (!isFirst || certain.length === 0 || !isSameCall(asked, certain[0]!)) return answers;
+    const resolved = await resolveFunction(this.#world, asked.pack, asked.name);
+    const answer = answerFields(await this.#call(resolved, given));
+    const isCertain = isFirst && certain.length > 0 && isSameCall(asked, certain[0]!);
+    return { answer, ahead: isCertain ? await this.#callAhead(answer, certain.slice(1)) : [] };
+  }
+
+  /** Makes calls that the program has not reached yet, until one fails, may change something or answers too much. */
+  async #callAhead(first: AnswerFields, calls: readonly CertainCall[]): Promise<AheadCall[]> {
+    const ahead: AheadCall[] = [];
+    let last = first;
     let length = last.value?.length ?? 0;
-    let before = asked;
-    for (const call of certain.slice(1)) {
+    let before: CertainCall | undefined;
+    let resolved: Resolved | undefined;
+    for (const call of calls) {
       if (last.error || length > mostAheadLength || this.ending || this.#count >= this.#most) break;
-      if (call.pack !== before.pack || call.name !== before.name || before === asked) {
+      if (!resolved || call.pack !== before?.pack || call.name !== before?.name) {
         resolved = await resolveFunction(this.#world, call.pack, call.name);
         if (!(await this.#isReadOnly(resolved))) break;
       }
       last = answerFields(await this.#call(resolved, givenTo(call)));
       length += last.value?.length ?? 0;
-      answers.ahead.push({ ...withoutPlace(call), ...last });
+      ahead.push({ ...withoutPlace(call), ...last });
       before = call;
     }
-    return answers;
+    return ahead;
   }
 
   async #isReadOnly(resolved: Resolved): Promise<boolean> {

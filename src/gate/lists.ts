@@ -66,9 +66,7 @@ export interface Lists {
 export function lists(catalog: Catalog, views: ToolViews, tokens: PageTokens, find: FindTools): Lists {
   return {
     async bundles(actor, given, size, pageToken) {
-      const state = pageToken ? tokens.read<State<BundleFilter, [string, string]>>('bundles', pageToken) : undefined;
-      const filter = state?.filter ?? given;
-      const pageSize = size ?? state?.size ?? defaultPageSize;
+      const { filter, pageSize, after } = start<BundleFilter, [string, string]>('bundles', given, size, pageToken);
       const wanted = new Set(filter.bundleIDs.map((id) => parseUuid7(id) ?? id));
       const all = catalog
         .bundles()
@@ -76,7 +74,7 @@ export function lists(catalog: Catalog, views: ToolViews, tokens: PageTokens, fi
         .filter((each) => filter.includeDisabled || each.isEnabled)
         .filter((each) => wanted.size === 0 || wanted.has(each.id))
         .sort((a, b) => compareBundles([a.modifiedAt, a.id], [b.modifiedAt, b.id]))
-        .filter((each) => !state || compareBundles([each.modifiedAt, each.id], state.after) > 0);
+        .filter((each) => !after || compareBundles([each.modifiedAt, each.id], after) > 0);
       const items = all.slice(0, pageSize).map((each) => ({ ...each, toolCount: catalog.countOf(each.id) }));
       const last = items.at(-1);
       if (all.length <= pageSize || !last) return { items };
@@ -87,33 +85,26 @@ export function lists(catalog: Catalog, views: ToolViews, tokens: PageTokens, fi
     },
 
     async tools(actor, given, size, pageToken) {
-      const state = pageToken ? tokens.read<State<ToolFilter, OrderKey>>('tools', pageToken) : undefined;
-      const filter = state?.filter ?? given;
-      const pageSize = size ?? state?.size ?? defaultPageSize;
+      const { filter, pageSize, after } = start<ToolFilter, OrderKey>('tools', given, size, pageToken);
       const wanted = new Set(filter.bundleIDs.map((id) => parseUuid7(id) ?? id));
       const items: ToolView[] = [];
-      for await (const summary of summariesInTurns(catalog, state?.after)) {
+      for await (const summary of summariesInTurns(catalog, after)) {
         if (wanted.size > 0 && !wanted.has(summary.bundleID)) continue;
         if (filter.tags.length > 0 && !filter.tags.some((tag) => summary.tags?.includes(tag))) continue;
-        const bundle = catalog.bundle(summary.bundleID);
-        if (!bundle || !reachesBundle(actor, bundle.slug)) continue;
-        if (!filter.includeDisabled && !(bundle.isEnabled && summary.isEnabled)) continue;
-        const seen = await views.see(summary);
-        if (!seen || (!filter.includeDisabled && !seen.view.isEnabled)) continue;
+        const view = await shown(actor, summary, filter.includeDisabled);
+        if (!view) continue;
         if (items.length === pageSize)
           return {
             items,
             nextPageToken: tokens.make('tools', { filter, size: pageSize, after: keyOf(items.at(-1)!) }),
           };
-        items.push(seen.view);
+        items.push(view);
       }
       return { items };
     },
 
     async search(actor, given, size, pageToken) {
-      const state = pageToken ? tokens.read<State<SearchFilter, Place>>('search', pageToken) : undefined;
-      const filter = state?.filter ?? given;
-      const pageSize = size ?? state?.size ?? defaultPageSize;
+      const { filter, pageSize, after } = start<SearchFilter, Place>('search', given, size, pageToken);
       if (filter.q.trim() === '')
         throw fail(
           'request.invalid',
@@ -123,22 +114,41 @@ export function lists(catalog: Catalog, views: ToolViews, tokens: PageTokens, fi
       const items: (ToolView & { match: Match })[] = [];
       let last: Place | undefined;
       let looked = 0;
-      for await (const hit of hitsAfter(actor, filter, pageSize, state?.after)) {
+      for await (const hit of hitsAfter(actor, filter, pageSize, after)) {
         if (++looked % lookAtOnce === 0) await nextTurn();
         const summary = catalog.byId(hit.id);
-        const bundle = summary && catalog.bundle(summary.bundleID);
-        if (!summary || !bundle || !reachesBundle(actor, bundle.slug)) continue;
-        if (!filter.includeDisabled && !(bundle.isEnabled && summary.isEnabled)) continue;
-        const seen = await views.see(summary);
-        if (!seen || (!filter.includeDisabled && !seen.view.isEnabled)) continue;
+        const view = summary && (await shown(actor, summary, filter.includeDisabled));
+        if (!view) continue;
         if (items.length === pageSize)
           return { items, nextPageToken: tokens.make('search', { filter, size: pageSize, after: last }) };
-        items.push({ ...seen.view, match: { tier: hit.tier, field: hit.field } });
+        items.push({ ...view, match: { tier: hit.tier, field: hit.field } });
         last = { tier: hit.tier, modifiedAt: hit.modifiedAt, id: hit.id };
       }
       return { items };
     },
   };
+
+  /** What a page is to hold: as its token says, otherwise as the request does. */
+  function start<Filter, After>(
+    list: string,
+    given: Filter,
+    size: Size,
+    pageToken: string | undefined,
+  ): { filter: Filter; pageSize: number; after?: After } {
+    if (!pageToken) return { filter: given, pageSize: size ?? defaultPageSize };
+    const state = tokens.read<State<Filter, After>>(list, pageToken);
+    return { filter: state.filter, pageSize: size ?? state.size ?? defaultPageSize, after: state.after };
+  }
+
+  /** The tool as this list shows it; undefined when it is out of reach or switched off. */
+  async function shown(actor: Actor, summary: ToolSummary, includeDisabled: boolean): Promise<ToolView | undefined> {
+    const bundle = catalog.bundle(summary.bundleID);
+    if (!bundle || !reachesBundle(actor, bundle.slug)) return undefined;
+    // The summary knows of the switch alone; a tool whose function is gone shows itself only in its view.
+    if (!includeDisabled && !(bundle.isEnabled && summary.isEnabled)) return undefined;
+    const seen = await views.see(summary);
+    return includeDisabled || seen?.view.isEnabled ? seen?.view : undefined;
+  }
 
   /** Hits in order, fetched in portions: some of them may turn out not to be shown. */
   async function* hitsAfter(

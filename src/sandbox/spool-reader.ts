@@ -1,12 +1,22 @@
 import { constants } from 'node:fs';
 import { open, readdir, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
-import { isObject, numberOf, recordKinds, segmentName, segmentStart, spoolLimits, textOf } from '../schema/index.ts';
+import {
+  isObject,
+  numberOf,
+  recordKinds,
+  segmentName,
+  segmentStart,
+  spoolLimits,
+  textOf,
+  type AgentProcessState,
+} from '../schema/index.ts';
 import type { SpoolRecord } from './link.ts';
 
 const chunkBytes = 256 * 1024;
 const maxRecords = 1000;
 const maxReasonLength = 200;
+const lineEnd = '\n'.charCodeAt(0);
 
 /** More than the supervisor ever leaves unread: whoever wrote that was not the supervisor. */
 const absurdBytes = 2 * spoolLimits.fullBytes;
@@ -88,46 +98,43 @@ export function spoolReader(folder: string, from: number): SpoolReader {
     for (;;) {
       const records = takeRecords();
       if (records.length > 0) return records;
-      if (!current) {
-        const problem = await find();
-        if (problem) return problem;
-      }
-      const { file, start } = current!;
-      const position = offset + rest.length - start;
-      const { size } = await file.stat();
-      if (size - position > absurdBytes) {
-        await drop();
-        return garbled(`a segment of ${size} bytes`, start + size);
-      }
-      const chunk = Buffer.allocUnsafe(Math.min(Math.max(chunkBytes, rest.length), Math.max(size - position, 0)));
-      const { bytesRead } = chunk.length > 0 ? await file.read(chunk, 0, chunk.length, position) : { bytesRead: 0 };
-      if (bytesRead === 0) {
-        if (!(await turnPage())) {
-          const ahead = await skipAhead();
-          if (ahead) return ahead;
-          continue;
-        }
-        if (rest.length > 0) {
-          const end = offset + rest.length;
-          rest = Buffer.alloc(0);
-          return garbled('a record is cut off', end);
-        }
-        continue;
-      }
-      rest = Buffer.concat([rest, chunk.subarray(0, bytesRead)]);
-      if (!rest.includes(10) && rest.length > spoolLimits.lineBytes + 1) {
-        const end = offset + rest.length;
-        rest = Buffer.alloc(0);
-        return garbled('a record is too long', end);
-      }
+      const problem = (current ? undefined : await find()) ?? (await readOn());
+      if (problem) return problem;
     }
+  };
+
+  /** Reads one piece more; answers what `read` has to answer at once, if there is anything to say. */
+  const readOn = async (): Promise<SpoolRecord[] | undefined> => {
+    const { file, start } = current!;
+    const position = offset + rest.length - start;
+    const { size } = await file.stat();
+    if (size - position > absurdBytes) {
+      await drop();
+      return garbled(`a segment of ${size} bytes`, start + size);
+    }
+    const chunk = Buffer.allocUnsafe(Math.min(Math.max(chunkBytes, rest.length), Math.max(size - position, 0)));
+    const { bytesRead } = chunk.length > 0 ? await file.read(chunk, 0, chunk.length, position) : { bytesRead: 0 };
+    if (bytesRead === 0) {
+      if (!(await turnPage())) return skipAhead();
+      return rest.length > 0 ? dropRest('a record is cut off') : undefined;
+    }
+    rest = Buffer.concat([rest, chunk.subarray(0, bytesRead)]);
+    const isTooLong = rest.length > spoolLimits.lineBytes + 1 && !rest.includes(lineEnd);
+    return isTooLong ? dropRest('a record is too long') : undefined;
+  };
+
+  /** Gives up what was read of a record that will never be whole. */
+  const dropRest = (reason: string): SpoolRecord[] => {
+    const end = offset + rest.length;
+    rest = Buffer.alloc(0);
+    return garbled(reason, end);
   };
 
   /** Takes whole records from what was read, some at a time: whoever gets them must not be held up for long. */
   const takeRecords = (): SpoolRecord[] => {
     const records: SpoolRecord[] = [];
     let start = 0;
-    for (let end = rest.indexOf(10); end >= 0 && records.length < maxRecords; end = rest.indexOf(10, start)) {
+    for (let end = rest.indexOf(lineEnd); end >= 0 && records.length < maxRecords; end = rest.indexOf(lineEnd, start)) {
       const next = offset + (end - start) + 1;
       records.push({ offset, next, ...parseRecord(rest.toString('utf8', start, end)) });
       offset = next;
@@ -167,23 +174,29 @@ function parseRecord(line: string): Content {
       ? { kind, id: value['id'], error: value['error'] }
       : { kind, id: value['id'] };
   if (kind === 'lost') return { kind, stream: textOf(value['stream']), bytes: numberOf(value['bytes']) || 0 };
-  if (kind === 'state') {
-    const { state, pid, code, signal, reason } = value;
-    if (state === 'started') return { kind, state: { state, pid: numberOf(pid) || 0 } };
-    if (state === 'paused' || state === 'resumed') return { kind, state: { state } };
-    if (state === 'failed') return { kind, state: { state, reason: textOf(reason) } };
-    if (state === 'exited')
+  const state = kind === 'state' ? parseState(value) : undefined;
+  return state ? { kind: 'state', state } : { kind: 'garbled', reason: 'a record that makes no sense' };
+}
+
+function parseState({ state, pid, code, signal, reason }: Record<string, unknown>): AgentProcessState | undefined {
+  switch (state) {
+    case 'started':
+      return { state, pid: numberOf(pid) || 0 };
+    case 'paused':
+    case 'resumed':
+      return { state };
+    case 'failed':
+      return { state, reason: textOf(reason) };
+    case 'exited':
       return {
-        kind,
-        state: {
-          state,
-          code: typeof code === 'number' ? code : null,
-          signal: typeof signal === 'string' ? signal : null,
-          ...(typeof reason === 'string' && { reason: reason.slice(0, maxReasonLength) }),
-        },
+        state,
+        code: typeof code === 'number' ? code : null,
+        signal: typeof signal === 'string' ? signal : null,
+        ...(typeof reason === 'string' && { reason: reason.slice(0, maxReasonLength) }),
       };
+    default:
+      return undefined;
   }
-  return { kind: 'garbled', reason: 'a record that makes no sense' };
 }
 
 function parseJson(text: string): unknown {

@@ -88,7 +88,8 @@ async function answer(
   await forward(options, { provider, shape, url, method, body, request, response, held, cost, refuse });
 }
 
-interface Forwarding {
+/** A request that was let through, and where its answer goes. */
+interface Exchange {
   provider: ProviderConfig;
   shape: ProviderShape;
   url: URL;
@@ -101,25 +102,26 @@ interface Forwarding {
   refuse(status: number, kind: ErrorKind, message: string): void;
 }
 
-async function forward(options: ModelDoorOptions, f: Forwarding): Promise<void> {
+async function forward(options: ModelDoorOptions, exchange: Exchange): Promise<void> {
+  const { provider, shape, url, method, request, response } = exchange;
   const gone = new AbortController();
-  f.response.once('close', () => gone.abort());
+  response.once('close', () => gone.abort());
   const silence = new Silence(options.silenceMs ?? 120_000, gone);
-  const target = targetUrl(f.provider.baseUrl, f.url.pathname, f.url.searchParams);
+  const target = targetUrl(provider.baseUrl, url.pathname, url.searchParams);
   let reader: UsageReader | undefined;
   let isBilled = false;
   try {
-    const key = f.provider.secret === undefined ? undefined : await options.secret(f.provider.secret);
+    const key = provider.secret === undefined ? undefined : await options.secret(provider.secret);
     const answer = await options.dialler.fetch(
       target,
       {
-        method: f.method,
+        method,
         headers: {
-          ...kept(f.request),
-          ...(key !== undefined && f.shape.keyHeader(key)),
+          ...kept(request),
+          ...(key !== undefined && shape.keyHeader(key)),
           'accept-encoding': 'identity',
         },
-        ...(f.method === 'POST' && { body: JSON.stringify(f.shape.prepare(f.body.json)) }),
+        ...(method === 'POST' && { body: JSON.stringify(shape.prepare(exchange.body.json)) }),
         signal: gone.signal,
       },
       { allow: [new URL(target).host], maxRedirects: 0 },
@@ -127,26 +129,26 @@ async function forward(options: ModelDoorOptions, f: Forwarding): Promise<void> 
     silence.heard();
     const type = String(answer.headers['content-type'] ?? 'application/json');
     isBilled = answer.status < 400;
-    reader = new UsageReader(f.shape, type.includes('event-stream'));
-    f.response.writeHead(answer.status, {
+    reader = new UsageReader(shape, type.includes('event-stream'));
+    response.writeHead(answer.status, {
       'content-type': type,
       ...(answer.headers['retry-after'] !== undefined && { 'retry-after': String(answer.headers['retry-after']) }),
     });
-    f.response.flushHeaders();
+    response.flushHeaders();
     for await (const chunk of answer.body as AsyncIterable<Buffer>) {
       silence.heard();
       reader.push(chunk);
-      if (!f.response.write(chunk)) await new Promise<void>((resolve) => onceEither(f.response, resolve));
+      if (!response.write(chunk)) await new Promise<void>((resolve) => onceEither(response, resolve));
     }
-    f.response.end();
+    response.end();
   } catch (error) {
     const why = silence.isOver ? 'the provider was silent for too long' : reasonOf(error);
     options.log.warn({ span: 'model', err: error, target }, 'a model request failed');
-    if (f.response.headersSent) f.response.destroy();
-    else f.refuse(silence.isOver ? 504 : 502, 'unreachable', `The model provider could not be reached: ${why}`);
+    if (response.headersSent) response.destroy();
+    else exchange.refuse(silence.isOver ? 504 : 502, 'unreachable', `The model provider could not be reached: ${why}`);
   } finally {
     silence.stop();
-    await f.held?.settle(spent(f, reader, isBilled));
+    await exchange.held?.settle(spent(exchange, reader, isBilled));
   }
 }
 
@@ -158,14 +160,14 @@ function reasonOf(error: unknown): string {
 
 /** What the provider said, or what we saw: an answer that was cut off is not free. */
 function spent(
-  f: Forwarding,
+  exchange: Exchange,
   reader: UsageReader | undefined,
   isBilled: boolean,
 ): { input_tokens: number; output_tokens: number; cost_usd: number } {
   const counted = reader?.end() ?? {};
-  const input_tokens = counted.input ?? (isBilled ? Math.ceil(f.body.bytes / bytesPerToken) : 0);
+  const input_tokens = counted.input ?? (isBilled ? Math.ceil(exchange.body.bytes / bytesPerToken) : 0);
   const output_tokens = counted.output ?? (isBilled ? Math.ceil((reader?.bytes ?? 0) / bytesPerToken / 4) : 0);
-  const { priceIn = 0, priceOut = 0 } = f.cost ?? {};
+  const { priceIn = 0, priceOut = 0 } = exchange.cost ?? {};
   return { input_tokens, output_tokens, cost_usd: (input_tokens * priceIn + output_tokens * priceOut) / 1e6 };
 }
 

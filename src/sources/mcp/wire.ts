@@ -149,13 +149,9 @@ export class Wire implements Transport {
   }
 
   #receive(message: JSONRPCMessage): void {
-    const { id, method, params, result, error } = message as Incoming;
+    const { id, method, params } = message as Incoming;
     if (method === undefined) {
-      const pending = typeof id === 'number' ? this.#taken(id) : undefined;
-      if (!pending) return this.onmessage?.(message);
-      if (error) pending.reject(new RpcError(numberOf(error.code), textOf(error.message) || noReason, error.data));
-      else if (typeof result === 'object' && result !== null) pending.resolve(result);
-      else pending.reject(new RpcError(-32603, 'the server answered neither a result nor an error'));
+      if (!this.#settle(message as Incoming)) this.onmessage?.(message);
       return;
     }
     if (id !== undefined && reverseMethods.has(method) && !this.envelope)
@@ -165,6 +161,16 @@ export class Wire implements Transport {
     if (method === 'notifications/cancelled') this.#reverse.get(params?.['requestId'] as string | number)?.abort();
     this.#hooks.onNotification(method, params ?? {});
     this.onmessage?.(message);
+  }
+
+  /** Hands an answer to whoever waits for it; false when that is not one of ours. */
+  #settle({ id, result, error }: Incoming): boolean {
+    const pending = typeof id === 'number' ? this.#taken(id) : undefined;
+    if (!pending) return false;
+    if (error) pending.reject(new RpcError(numberOf(error.code), textOf(error.message) || noReason, error.data));
+    else if (typeof result === 'object' && result !== null) pending.resolve(result);
+    else pending.reject(new RpcError(-32603, 'the server answered neither a result nor an error'));
+    return true;
   }
 
   #progress(params: Record<string, unknown>): boolean {

@@ -34,8 +34,8 @@ export function readDefinition(slug: string, exported: Exported): PackDefinition
   const twice = tools.find((tool, index) => tools.findIndex((other) => other.slug === tool.slug) !== index);
   if (twice) throw new BrokenPack(`two exports are both the tool ${twice.slug}`);
   return {
-    displayName: text(bundle['displayName']) ?? slug,
-    ...((description) => description !== undefined && { description })(text(bundle['description'])),
+    displayName: slug,
+    ...givenTexts(bundle, ['displayName', 'description']),
     tools,
     exports: new Map(exported.tools.map(({ name }) => [slugOf(name), name])),
   };
@@ -69,9 +69,7 @@ function readTool(exportName: string, info: unknown): OfferedTool {
     ...(outputSchema !== undefined && { outputSchema }),
     ...(tags !== undefined && { tags: tags as string[] }),
     ...(version !== undefined && { version: version as string }),
-    ...optional('displayName', info),
-    ...optional('example', info),
-    ...optional('returns', info),
+    ...givenTexts(info, ['displayName', 'example', 'returns']),
   };
 }
 
@@ -87,5 +85,8 @@ function isSchema(schema: unknown): schema is JsonSchema {
 
 const text = (value: unknown): string | undefined =>
   typeof value === 'string' && value.trim() !== '' ? value : undefined;
-const optional = (key: string, info: Record<string, unknown>): object =>
-  ((value) => (value === undefined ? {} : { [key]: value }))(text(info[key]));
+
+/** Those of the fields that say something. */
+function givenTexts<Key extends string>(from: Record<string, unknown>, keys: readonly Key[]): { [K in Key]?: string } {
+  return Object.fromEntries(keys.map((key) => [key, text(from[key])]).filter(([, value]) => value !== undefined));
+}
