@@ -18,7 +18,7 @@ export function projectFolders(folder: string) {
     ofWorkspace,
     ofProject: (id: string): string => join(folder, id),
     snapshot: (row: Placed): string => join(folder, row.project_id, 'snapshots', row.id),
-    /** What is renamed to here is gone for everyone, however long its removal takes. */
+    /** Whatever is moved here is gone for everyone, however long its removal takes. */
     trash: (id: string): string => join(folder, `${trashMark}${id}`),
     async make(row: Placed): Promise<void> {
       await mkdir(ofWorkspace(row), { recursive: true, mode: 0o700 });
@@ -26,7 +26,7 @@ export function projectFolders(folder: string) {
       const { uid, gid } = sandboxUser();
       if (process.getuid?.() === 0) await chown(ofWorkspace(row), uid, gid);
     },
-    /** Answers why what is left could not be removed. */
+    /** Answers why some of it could not be removed. */
     async emptyTrash(): Promise<unknown[]> {
       const problems: unknown[] = [];
       for (const name of await readdir(folder))

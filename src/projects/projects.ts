@@ -91,7 +91,7 @@ export function projects({
       egress: row.wish.sandbox.egress ?? [],
     };
   };
-  // What an actor made lies in its reach, though no list written before could name it.
+  // A project that the actor made is in its reach, although no earlier list could name it.
   const isInReach = (actor: Actor, row: ProjectRow): boolean =>
     reachesProject(actor, row.id) || row.owner === actor.principal;
 

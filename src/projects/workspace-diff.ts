@@ -10,7 +10,7 @@ const maxEntries = 20_000;
 const maxFileBytes = 512 * 1024;
 const maxKeptBytes = 32 * 1024 * 1024;
 const maxDiffBytes = 2 * 1024 * 1024;
-/** Two texts without a common line could be compared for ever. */
+/** Comparing two texts without a common line could take for ever. */
 const maxEdits = 2000;
 /** Files that nobody wants to see in a diff. */
 const skipped = new Set(['.git', 'node_modules', '.attachments']);
@@ -38,7 +38,7 @@ export async function takeSnapshot(root: string, store: string): Promise<void> {
   try {
     await rememberIn(temp, root);
     await rm(store, { recursive: true, force: true });
-    // Someone else who remembers it at the same moment is as good.
+    // If somebody else takes the snapshot at the same moment, theirs is just as good.
     await rename(temp, store).catch(() => {});
   } finally {
     await rm(temp, { recursive: true, force: true });

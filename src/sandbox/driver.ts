@@ -3,7 +3,7 @@ import type { Readable } from 'node:stream';
 export type DriverName = 'docker' | 'podman' | 'bubblewrap';
 export type SandboxLevel = 'basic' | 'strict';
 
-/** How closed a driver's sandboxes are here and now. */
+/** How well a driver can isolate sandboxes here and now. */
 export interface Probe {
   driver: DriverName;
   available: boolean;

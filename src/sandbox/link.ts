@@ -37,7 +37,7 @@ export interface LinkOptions {
   from: number;
   /** Commands that were sent before and not yet reported as done (kept by the owner of the session). */
   outbox?: SupervisorCommand[];
-  /** How much of what an agent says is read per second, in bytes with something added for every record. */
+  /** How much of an agent's output is read per second, in bytes, plus a fixed charge for every record. */
   costPerSecond?: number;
   onConnect?: () => void;
   /** The supervisor speaks no version that we do: the sandbox must be replaced. */

@@ -7,11 +7,11 @@ import type { UtilityBoxes } from './utility-boxes.ts';
 
 const reconcileMs = 10_000;
 
-/** Looks after sessions that nobody asks for: those an earlier server left, those that idle, what other processes wish. */
+/** Looks after sessions in the background: those an earlier server left, those that idle, and what other processes ask for. */
 export interface Caretaker {
   readonly isStopping: boolean;
   start(): Promise<void>;
-  /** From now on nothing is begun; `letGo` runs when nothing is looked after any more. */
+  /** Begins nothing more; `letGo` runs once nothing is under way. */
   stop(...letGo: (() => Promise<unknown>)[]): Promise<void>;
 }
 
@@ -26,7 +26,7 @@ export function caretaker(
   let unlisten = (): void => {};
   let isStopping = false;
 
-  /** Does what other processes wrote into the rows of our sessions. */
+  /** Carries out what other processes requested in the rows of our sessions. */
   async function heed(): Promise<void> {
     for (const row of await ports.tables.list({ node: ports.node, isLive: true })) {
       const runner = life.runner(row.id);

@@ -55,7 +55,7 @@ export class Conversation {
     return this.#of(this.driver.answer(this.state, key, optionId));
   }
 
-  /** Takes a change that is stored, and sends what it wants to say. */
+  /** Takes over a change that is stored, and sends what it has to tell the agent. */
   accept(change: Change): void {
     this.state = change.state;
     this.offset = change.offset;
@@ -88,7 +88,7 @@ export class Conversation {
     }
   }
 
-  // A session can have several sandboxes in its life, and one spool: ids must not meet.
+  // A session may have several sandboxes in its life but only one spool, so ids must not collide.
   #outside(id: string): string {
     return `${this.box.id}:${id}`;
   }

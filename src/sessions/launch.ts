@@ -46,7 +46,7 @@ export async function startBox(ports: SessionPorts, wish: BoxWish): Promise<Live
   try {
     await driver.start(boxSpec(ports, wish, id, settings));
   } catch (error) {
-    // Why it did not start is worth more than that it cannot be removed either.
+    // The reason why it did not start matters more than a failure to remove it.
     await box.remove().catch(() => {});
     throw error;
   }
@@ -64,7 +64,7 @@ export async function reattachBox(
   return box;
 }
 
-/** Ends what an earlier server left running in a place: two sandboxes there would speak with one voice. */
+/** Ends what an earlier server left running in a place: two sandboxes there would share one identity. */
 export async function clearPlace(ports: SessionPorts, place: Place): Promise<void> {
   for (const driver of ports.drivers) {
     if (!(await driver.probe()).available) continue;

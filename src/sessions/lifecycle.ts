@@ -59,9 +59,9 @@ export function lifecycle(ports: SessionPorts, starts: StartQueue): Lifecycle {
 
   function begin(row: SessionRow, start: (entry: Live) => Promise<void>): Live {
     const entry: Live = { stop: new AbortController(), started: Promise.resolve() };
-    // Stored as starting, so whichever server comes next begins it.
+    // It is stored as starting, so the next server begins it.
     if (isLeaving) return entry;
-    // One that is resumed at once takes the same place: the sockets of its end must be gone by then.
+    // A session that is resumed at once uses the same folder, so the old sockets must be gone by then.
     const before = live.get(row.id)?.ending?.catch(() => {});
     live.set(row.id, entry);
     const startAfter = async (ending: Promise<void>): Promise<void> => {
@@ -139,7 +139,7 @@ export function lifecycle(ports: SessionPorts, starts: StartQueue): Lifecycle {
     const isOld = old !== undefined && (await isPlace(old));
     const place = isOld ? old : await makePlace(ports.runFolder);
     entry.place = place.name;
-    // What an earlier agent left unread must not be taken for the words of the new one.
+    // Output that an earlier agent left unread must not be taken for the new one's.
     row.spool_offset = isOld ? await spoolEnd(place, row.spool_offset) : 0;
     await ports.log.write(() => ports.tables.update(row.id, { place: place.name, spool_offset: row.spool_offset }));
     return startBox(ports, {
@@ -173,7 +173,7 @@ export function lifecycle(ports: SessionPorts, starts: StartQueue): Lifecycle {
     ));
   }
 
-  /** Nobody waits for it: what fails now is found again by the reconcile loop, as a session without a runner. */
+  /** Runs unattended: if it fails, the reconcile loop finds the session again, because it has no runner. */
   function finishQuietly(sessionId: string, ending: Ending): void {
     finish(sessionId, ending).catch((error: unknown) =>
       ports.logger.error(
@@ -194,10 +194,10 @@ export function lifecycle(ports: SessionPorts, starts: StartQueue): Lifecycle {
     try {
       await storeEnd(ports, sessionId, ending);
     } finally {
-      // Last, so that whoever waits at its sockets is told that the session is over, not that the server went away.
+      // Last, so that clients on its sockets learn that the session is over, not that the server went away.
       await entry.box?.leave();
     }
-    // Its agent may have started some until it was stopped; one that is over starts none.
+    // Its agent may have started children up to the moment it was stopped; from now on there are no new ones.
     await endChildren(sessionId);
     announce(sessionId, ending.status);
   }
@@ -317,7 +317,7 @@ export function lifecycle(ports: SessionPorts, starts: StartQueue): Lifecycle {
     entry.isUp?.();
     await entry.runner?.settle();
     const phase = entry.conversation?.state.phase ?? 'starting';
-    // What was not told its first word yet is begun anew by the next server.
+    // A session whose agent was not given a message yet is started again by the next server.
     if (phase === 'starting') await entry.box?.remove().catch(() => {});
     else await entry.box?.leave();
   }

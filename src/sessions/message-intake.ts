@@ -12,7 +12,7 @@ import { mintKey } from './session-key.ts';
 const declaredWithinMs = 500;
 const refillWithinMs = 1000;
 
-/** How messages come in: the first one begins a session, a later one goes on with it, and one that was answered is not done again. */
+/** How messages come in: the first begins a session, later ones continue it, and a repeated one is answered as before. */
 export interface MessageIntake {
   accept(actor: Actor, args: MessageArgs, isSpawn: boolean): Promise<MessageAnswer>;
   /** Fires when a session's caller declared its tools anew. */
@@ -42,13 +42,13 @@ export function messageIntake(
     }
   }
 
-  /** One that was made for this message alone would be found by nobody. */
+  /** Removes a workspace that was made for this message alone, since nobody would ever find it. */
   async function dropWorkspace(actor: Actor, args: MessageArgs, { workspace }: Target): Promise<void> {
     if (!args.create_workspace || args.workspace_id !== undefined || args.external_id !== undefined) return;
     await ports.projects.deleteWorkspace(actor, workspace.id).catch(() => {});
   }
 
-  /** The new tools reach the sandbox before the message does, as far as it listens. */
+  /** Tells the sandbox about the new tools before it gets the message, as long as it listens. */
   async function tellDeclared(sessionId: string, owner: string): Promise<void> {
     await ports.asks.declared(sessionId, owner);
     const told = Promise.allSettled([...declared].map(async (listener) => listener(sessionId)));
@@ -118,7 +118,7 @@ export function messageIntake(
     }
   }
 
-  /** Starting a sandbox takes the machine's breath: whoever just claimed one has the first word. */
+  /** Starting a sandbox strains the machine, so the session that just claimed one goes first. */
   function refillAfter(sessionId: string, wish: SlotWish): void {
     const refill = (): void => {
       ignore();
@@ -150,7 +150,7 @@ export function messageIntake(
     });
     const told = extras.caller && tellDeclared(answer.session_id, target.session!.owner);
     if (resumed) {
-      // At once: whoever ends it from now on finds what to end.
+      // Immediately, so that whoever ends the session from now on finds something to end.
       life.launch(resumed, async () => {
         await told;
         return mintKey(ports, resumed);

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 
-/** Servers that run in this very process: one that stopped must not look alive because its process is. */
+/** Servers of this very process: one that has stopped must not look alive because its process is. */
 const ours = new Set<string>();
 
 /** Names this server so that others on the same home can tell whether it still runs, also after its pid is used again. */
@@ -11,7 +11,7 @@ export function nodeIdentity(): string {
   return node;
 }
 
-/** The server of this name has stopped; what it left behind is anyone's. */
+/** The server of this name has stopped; anyone may take over what it left. */
 export function retireNode(node: string): void {
   ours.delete(node);
 }

@@ -22,7 +22,7 @@ export async function makePlace(runFolder: string): Promise<Place> {
   return place;
 }
 
-/** False for one that did not come along, as when a home is restored. */
+/** False when the folder is missing, as after restoring a home. */
 export async function isPlace({ mcp, spool }: Place): Promise<boolean> {
   return (await isFolder(mcp)) && isFolder(spool);
 }

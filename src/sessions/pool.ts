@@ -11,7 +11,7 @@ const maxSlots = 3;
 const slotLifeMs = 15 * 60_000;
 const readyWithinMs = 30_000;
 
-/** What a slot must be for to fit a session. */
+/** What a slot must match to fit a session. */
 export interface SlotWish {
   project: Project;
   workspaceId: string;
@@ -26,7 +26,7 @@ export interface Slot {
   box: LiveBox;
   conversation: Conversation;
   apiKey?: string;
-  /** Ends it when nobody wants it; would keep all that belongs to it in memory when someone does. */
+  /** Ends the slot when nobody claims it; cleared at the claim, because it would keep the whole slot in memory. */
   expiry?: NodeJS.Timeout;
   /** What its agent was started with; secrets and configuration may be others by the time it is claimed. */
   madeOf: string;
@@ -34,11 +34,11 @@ export interface Slot {
 
 /** Sandboxes that wait for a session, one per kind of session that was used before. */
 export interface Pool {
-  /** Undefined also when what waits was made of something else than what would be taken now. */
+  /** Also undefined when the waiting slot was made from settings that no longer hold. */
   claim(wish: SlotWish): Promise<Slot | undefined>;
   /** What was claimed is looked after by its session from now on. */
   handOver(slot: Slot): void;
-  /** Gives back what was claimed in vain; one whose key was made valid is not used again. */
+  /** Returns a slot that was claimed in vain, unless its key has become valid: such a slot is not used again. */
   unclaim(wish: SlotWish, slot: Slot): Promise<void>;
   /** Fills a slot of this kind in the background. */
   refill(wish: SlotWish): void;
@@ -135,7 +135,7 @@ export function pool(ports: SessionPorts, starts: StartQueue): Pool {
         filling.size >= maxSlots
       )
         return;
-      // The kind that was wanted last is wanted next: the oldest one makes room.
+      // The kind that was used last will likely be used next, so the oldest slot makes room.
       const [oldest] = slots;
       if (oldest && slots.size + filling.size >= maxSlots) void drop(...oldest);
       filling.set(

@@ -31,7 +31,7 @@ export interface BoxDoor {
   open(identity: DoorIdentity): Promise<{ close(): Promise<void> }>;
 }
 
-/** All that sessions are made of; `main.ts` passes it in. */
+/** Everything that sessions need from other rooms; `main.ts` passes it in. */
 export interface SessionPorts {
   log: EventLog;
   asks: Asks;

@@ -2,7 +2,7 @@ import { fail, reaches, type Actor } from '../schema/index.ts';
 import type { SessionRow } from '../store/index.ts';
 import type { SessionPorts } from './ports.ts';
 
-/** A key that a session was granted has no say over what was set above it, whatever its level. */
+/** A key granted to a session cannot override what was set above that session, whatever its level. */
 export const isAdmin = (actor: Actor): boolean => reaches(actor.level, 'admin') && actor.sessionId === undefined;
 
 /** The session, if it lies in the actor's reach; session.not_found otherwise. A session itself sees only its descendants. */

@@ -11,10 +11,10 @@ const youngMs = 60_000;
 const forgottenMs = 5_000;
 /** A session that just ended is the one most likely to go on. */
 const restMs = 60_000;
-/** Every session that is kept has a place: so many of them are looked up before others get their turn. */
+/** Every stored session has a folder; this many are looked up before others get their turn. */
 const placesAtOnce = 100;
 
-/** What should run, runs; what should not, goes. What fails now is found again the next time. */
+/** Starts what should run and removes what should not. Whatever fails is found again next time. */
 export async function reconcile(
   ports: SessionPorts,
   lifecycle: Lifecycle,
@@ -53,7 +53,7 @@ export async function takeOverAbandoned(ports: SessionPorts, lifecycle: Lifecycl
   await Promise.all(abandoned.map((row) => takeOver(row.id)));
 }
 
-/** Sessions that are ours and live by their row alone: their end could not be stored when it came. */
+/** Sessions of ours that are live only by their row: their end could not be stored when it came. */
 async function endForgotten(ports: SessionPorts, lifecycle: Lifecycle): Promise<void> {
   for (const row of await ports.tables.list({ node: ports.node, isLive: true })) {
     if (lifecycle.has(row.id) || Date.now() - Date.parse(row.updated_at) < forgottenMs) continue;
@@ -75,7 +75,7 @@ async function removeStrayBoxes(ports: SessionPorts, ourPlaces: () => string[]):
       for (const box of await driver.list({ run: ports.runFolder })) {
         const { node, place } = box.labels;
         const isOurs = place !== undefined && ourPlaces().includes(place);
-        // Who took it over from a server that is gone is told by its row, not by its label.
+        // After a takeover the row, not the label, says which server it belongs to.
         const isTheirs = [node, place !== undefined && (await keeperOf(ports, place))].some(
           (each) => each && each !== ports.node && isNodeAlive(each),
         );
@@ -112,7 +112,7 @@ async function removeStrayPlaces(ports: SessionPorts, isInUse: (place: string) =
   }
 }
 
-/** The database holds what is at work; what is over rests in files of its project. */
+/** Live sessions keep their log in the database; finished ones in files of their project. */
 async function moveFinishedLogs(ports: SessionPorts): Promise<void> {
   for (const id of ports.log.inTable()) {
     const row = await ports.tables.peek(id);

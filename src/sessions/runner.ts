@@ -42,7 +42,7 @@ export class Runner {
   #cancelTimer: NodeJS.Timeout | undefined;
   #isOver = false;
   #isBeingEnded = false;
-  /** When something last happened, by the clock that nobody sets. */
+  /** When something last happened, on the monotonic clock. */
   activeAt = performance.now();
 
   constructor(ports: SessionPorts, row: SessionRow, conversation: Conversation, hooks: RunnerHooks) {
@@ -189,7 +189,7 @@ export class Runner {
   #store(tx: LogTransaction, event: AgentEvent, asked: { id: string; key: string }[]): number | undefined {
     if (event.type === 'usage') return undefined;
     const clipped = clip(event);
-    // A turn that is over waits for no answer, and nobody shall give one to a question that no one hears.
+    // A finished turn waits for no answer, so its open questions must not be answerable any more.
     if (clipped.type === 'completion' && (this.#asking.size > 0 || asked.length > 0))
       this.#ports.asks.closePermissions(tx, this.sessionId);
     // Drivers count from one in every sandbox, but a session can have several of them.
@@ -202,7 +202,7 @@ export class Runner {
       tool: clipped.tool,
       options: clipped.options,
       timeoutMs: permissionTimeoutMs,
-      // Agents may use a number again once it was answered: an old answer must not fit a new question.
+      // Agents may reuse a request number once it was answered; an old answer must not fit a new question.
       key: `${this.#permissionPrefix}${newId('ask')}:${clipped.key}`,
     });
     asked.push({ id, key: clipped.key });
@@ -223,7 +223,7 @@ export class Runner {
     const change = this.conversation.prompt({ text: next.text, ...(attachments.length > 0 && { attachments }) });
     this.activeAt = performance.now();
     const isBegun = await this.#ports.log.write((tx) => {
-      // Given up by someone who did not know of us yet.
+      // Another process gave the message up before it knew that we run the session.
       if (this.#ports.tables.messagesNow(this.sessionId, 'queued')[0]?.id !== next.id) return false;
       this.#message = next;
       this.#turn = next.turn;

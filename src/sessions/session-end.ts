@@ -28,7 +28,7 @@ export async function storeEnd(ports: SessionPorts, sessionId: string, ending: E
     ports.asks.closeAll(tx, sessionId);
     for (const { id } of ports.tables.messagesNow(sessionId, 'running')) ports.tables.setMessage(id, 'dropped');
     if (ending.error && !ending.isTold) tx.append(sessionId, row.turn, { type: 'error', ...ending.error });
-    // Before the status: after it nobody looks for more.
+    // Before the status event, because readers stop there.
     for (const { id, turn } of ports.tables.messagesNow(sessionId, 'queued')) {
       ports.tables.setMessage(id, 'dropped');
       tx.append(sessionId, turn, { type: 'error', code: 'session.state', message: neverBegun(ending.status) });
@@ -64,7 +64,7 @@ export async function dropWaiting(ports: SessionPorts, sessionId: string): Promi
   });
 }
 
-/** Stores that a session begins anew without its sandbox, and that its turn was cut short; undefined when it is over. */
+/** Stores that a session starts again in a new sandbox and that its turn was cut short; undefined when it is over. */
 export function storeRevival(ports: SessionPorts, sessionId: string, reason: string): Promise<SessionRow | undefined> {
   return ports.log.write((tx) => {
     const now = ports.tables.getNow(sessionId);

@@ -34,7 +34,7 @@ export interface EventsAnswer {
   has_more: boolean;
 }
 
-/** Whom a session's caller tools are asked from: the session that declared them, or one above it that lets them be inherited. */
+/** Which session's caller answers: the session that declared the tools, or one above it that lets them be inherited. */
 export interface CallerOf {
   sessionId: string;
   owner: string;

@@ -1,8 +1,8 @@
 import { availableParallelism } from 'node:os';
 
-/** What a start costs is processor time, in the sandbox and in its engine: more at once are no sooner ready. */
+/** Starting costs processor time, in the sandbox and in its engine; more at once would not be ready any sooner. */
 const defaultAtOnce = Math.max(4, 2 * availableParallelism());
-/** An agent that takes this long waits for something else than the machine. */
+/** An agent that takes this long is waiting for something other than the machine. */
 const longestMs = 15_000;
 
 /** Lets a few sandboxes start at a time. Projects take turns, so one that asks for many does not keep others waiting. */
@@ -19,7 +19,7 @@ interface Waiting {
 }
 
 export function startQueue(atOnce = defaultAtOnce, mostMs = longestMs): StartQueue {
-  /** By project, the one whose turn is next in front. */
+  /** By project; the one whose turn it is comes first. */
   const queues = new Map<string, Waiting[]>();
   const last: Waiting[] = [];
   let inside = 0;

@@ -8,17 +8,17 @@ import { binding, makePlace, placeAt, removePlace } from './place.ts';
 import type { SessionPorts } from './ports.ts';
 import type { StartQueue } from './start-queue.ts';
 
-/** One sandbox per project for commands of people: same image and same closure as its sessions have. */
+/** One sandbox per project for people's commands, with the image and the isolation of its sessions. */
 export interface UtilityBoxes {
   /** Starts it, or answers that it runs; it runs until it is stopped, also through restarts of the server. */
   start(project: Project): Promise<LiveBox>;
   status(projectId: string): 'running' | 'stopped';
   stop(projectId: string): Promise<void>;
-  /** Runs a command; a sandbox that is only there for it goes with the server. */
+  /** Runs a command; a sandbox that was started only for commands ends with the server. */
   exec(project: Project, workspaceId: string | undefined, spec: ExecSpec): Promise<ExecResult>;
   logs(projectId: string, tail: number): Promise<string>;
   places(): string[];
-  /** Goes on with those of a server that is gone: the same sandbox where it lives, a new one where it does not. */
+  /** Takes over from a server that is gone: the same sandbox if it still runs, otherwise a new one. */
   takeOver(): Promise<void>;
   close(): Promise<void>;
 }
@@ -28,7 +28,7 @@ interface Entry {
   projectId: string;
   place?: string;
   isKept?: boolean;
-  /** Someone wants it gone, whoever still waits for its start. */
+  /** True once it is to be removed, even if somebody still waits for its start. */
   isStopped?: boolean;
 }
 

@@ -58,7 +58,7 @@ export async function processStart(pid: number): Promise<string | undefined> {
   return fields[0] === 'Z' || fields[0] === 'X' ? undefined : fields[19];
 }
 
-/** In the environment of everything that a box is made of, from its very first process on. */
+/** Set in the environment of every process of a box, from the very first on. */
 export const boxMark = 'OUBLIETTE_BOX';
 
 /** Host PIDs of all that carries the mark of a box. */

@@ -228,7 +228,7 @@ function send(pid: number, name: NodeJS.Signals): void {
   }
 }
 
-/** Ends what a server began and did not live to see. */
+/** Ends what a server had begun when it died. */
 async function killMarked(id: string): Promise<void> {
   for (let pids = await markedWith(id); pids.length > 0; pids = await markedWith(id)) {
     for (const pid of pids) send(pid, 'SIGKILL');
@@ -236,7 +236,7 @@ async function killMarked(id: string): Promise<void> {
   }
 }
 
-/** Written in append mode, so cutting it to nothing is safe while it is being written. */
+/** Written in append mode, so truncating it is safe while it is being written. */
 async function capLog(path: string): Promise<void> {
   const file = await open(path, 'r+').catch(() => undefined);
   try {

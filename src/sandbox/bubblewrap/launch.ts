@@ -12,7 +12,7 @@ import { removeGroups } from './cgroups.ts';
 import type { Abilities } from './probe.ts';
 import { seccompFilter } from './seccomp.ts';
 
-/** Long, because a hundred that start at once on a busy machine all wait for each other. */
+/** Long, because a hundred that start at once on a busy machine wait for each other. */
 const startWithinMs = 60_000;
 const seccompFd = 3;
 const statusFd = 4;

@@ -47,7 +47,7 @@ export function readLabels(labels: Record<string, string>): {
 export const labelFilter = (labels: Record<string, string>): string =>
   JSON.stringify({ label: [boxLabel, ...Object.entries(labels).map(([key, value]) => `${userLabel(key)}=${value}`)] });
 
-/** The body of the engine's create call: as closed as level strict asks, whatever the level. */
+/** The body of the engine's create call: as isolated as level strict asks, whatever the level. */
 export function containerBody(
   spec: SandboxSpec,
   image: string,

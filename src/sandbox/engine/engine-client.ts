@@ -148,7 +148,7 @@ async function collect(response: IncomingMessage): Promise<Buffer> {
   let size = 0;
   for await (const chunk of response as AsyncIterable<Buffer>) {
     size += chunk.length;
-    // A build may talk without end; its last words decide.
+    // A build may print without end; only its last lines matter.
     parts.push(chunk);
     while (size > maxAnswerBytes) size -= parts.shift()!.length;
   }

@@ -35,7 +35,7 @@ export function engineImages(engine: 'docker' | 'podman', ask: EngineClient['ask
     const image = baseName(id);
     await ask('/images/create', {
       method: 'POST',
-      // The tag as part of the name: podman passes over a tag of its own.
+      // The tag is part of the name, because podman ignores a separate one.
       query: { fromSrc: '-', repo: image, message: 'made by oubliette' },
       tar: packBase({ id, entries, notes }),
       timeoutMs: buildTimeoutMs,
