@@ -42,7 +42,7 @@ function bindExact(
   return params.some((param) => param.isRequired && !Object.hasOwn(args, param.name)) ? undefined : args;
 }
 
-/** The same without values: what a call's text alone gives away. Undefined when nothing is wrong. */
+/** The same without values, from a call's text alone. Undefined when nothing is wrong. */
 export function checkArgumentNames(
   info: FunctionInfo,
   positionalCount: number,

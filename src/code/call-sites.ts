@@ -7,7 +7,7 @@ export interface CallSite {
   line: number;
   positional: number;
   keywords: string[];
-  /** True when `*` or `**` may bring more arguments. */
+  /** True when `*` or `**` may add more arguments. */
   isPartial: boolean;
 }
 

@@ -12,9 +12,9 @@ const compoundWords = new Set('async class def for if match raise return try whi
 /** The calls that a program starts with. */
 export interface CertainCalls {
   calls: readonly CertainCall[];
-  /** True when nothing stands before the first of them that could fail: then it is as certain as the rest. */
+  /** True when nothing before the first of them can fail: then the first is as certain as the rest. */
   isAtOnce: boolean;
-  /** Where there are none: what is called first and always given the same, though only running it shows what. */
+  /** If there are none: a first call whose arguments are always the same, although only running it shows what they are. */
   closed?: ClosedCall;
 }
 
@@ -42,7 +42,7 @@ export function certainCalls({ lines, boundNames }: Pick<ProgramShape, 'lines' |
   return { calls, isAtOnce };
 }
 
-/** True for a line that only gives a name a written-out value. */
+/** True for a line that only assigns a literal to a name. */
 function isPlain({ tokens }: LogicalLine): boolean {
   if (tokens[0]?.kind !== 'name' || tokens[1]?.text !== '=') return false;
   const reader = new Reader(tokens, 2);

@@ -121,7 +121,7 @@ export function programRunner(native: Native): (message: ToChild, tail: Buffer) 
     };
   }
 
-  /** Large values are made readable here, where the time it takes hurts nobody. */
+  /** Formats large values here, in the child, where the time it takes holds up nobody else. */
   function finished(complete: Complete, inlineBytes: number): Reply {
     const value = complete.output;
     if (value === nothing) return { head: { op: 'done', out, isNothing: true, json: 'null' } };
@@ -171,7 +171,7 @@ function failure(error: Exception): {
   const frames = error
     .traceback()
     .map(({ line, functionName }) => (functionName === undefined ? { line } : { line, functionName }));
-  // Deep recursion: the ends of the stack tell the story.
+  // In a deep recursion, the first and last frames tell the story.
   const few = frames.length > 12 ? [...frames.slice(0, 4), ...frames.slice(-4)] : frames;
   return { exception: error.exception, frames: few };
 }

@@ -9,7 +9,7 @@ import { staticCheck } from './static-check.ts';
 import { stripWrapping } from './strip-wrapping.ts';
 import type { World } from './world.ts';
 
-/** What all programs must keep to; read for every program, so a changed configuration counts at once. */
+/** Limits for all programs; read for each one, so that a changed configuration counts at once. */
 export interface EngineLimits {
   /** Time a program may compute itself, waiting for calls not counted. */
   timeoutMs: number;
@@ -38,7 +38,7 @@ export interface ProgramRequest {
   world: World;
   /** Variables the program finds set. */
   inputs?: Record<string, unknown>;
-  /** When it must be over, by `performance.now()`; by default the engine's total time from now. */
+  /** When it must have ended, by `performance.now()`; by default the engine's total time from now. */
   deadline?: number;
   /** By default the engine's; Infinity where the world counts calls itself. */
   maxCalls?: number;

@@ -1,6 +1,6 @@
 import { isSameCall, type MadeCall } from './made-call.ts';
 
-/** Often enough to believe that it is no accident. */
+/** This often is no coincidence. */
 const enoughTimes = 2;
 const mostLength = 8 * 1024;
 
@@ -26,7 +26,7 @@ export class FirstCall {
     else [this.#call, this.#names, this.#times] = [call, names, 1];
   }
 
-  /** It did not come although it was expected: this text is not to be relied on. */
+  /** An expected call did not come, so this text cannot be relied on. */
   missed(): void {
     this.#isReliable = false;
   }

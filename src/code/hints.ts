@@ -24,7 +24,7 @@ const modules: Record<string, string> = {
   io: 'Use strings',
 };
 
-/** Each pattern of the interpreter's messages with the way round. */
+/** Patterns of the interpreter's messages, each with what to do instead. */
 const ways: [RegExp, string | ((match: RegExpExecArray) => string)][] = [
   [/class definitions/, 'Use dicts and functions instead of classes'],
   [/pattern matching/, 'Use if / elif instead of match'],
@@ -108,7 +108,7 @@ export function missingBuiltin(name: string): string | undefined {
   return Object.hasOwn(builtins, name) ? builtins[name] : undefined;
 }
 
-/** The interpreter's own words made plain: it speaks of its parser, a program's author needs the construct. */
+/** Rewrites the interpreter's messages: they name parts of its parser, but the author needs the construct. */
 export function plainMessage(message: string): string {
   return message
     .replace(/^The monty syntax parser does not yet support (.*)$/s, 'not supported here: $1')

@@ -22,7 +22,7 @@ export function over(each: Lingering): void {
 function look(): void {
   timer = undefined;
   const late = fresh;
-  // A new one: a set that is emptied over and over keeps from the garbage collector what once was in it.
+  // A new set: one that is emptied over and over keeps its old entries from the garbage collector.
   fresh = new Set();
   for (const each of late) each.linger();
 }

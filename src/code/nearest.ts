@@ -1,4 +1,4 @@
-/** The candidate most like `word`, if any is like enough to be a slip of the pen. */
+/** The candidate most like `word`, if one is close enough to be a typo. */
 export function nearest(word: string, candidates: Iterable<string>): string | undefined {
   let best: string | undefined;
   let bestDistance = Infinity;

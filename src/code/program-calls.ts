@@ -47,7 +47,7 @@ export class ProgramCalls {
     this.#most = most;
   }
 
-  /** Made for those who look at it: many programs call nothing. */
+  /** Made only when somebody looks at it: many programs call nothing. */
   get signal(): AbortSignal {
     if (!this.#stop) {
       this.#stop = new AbortController();

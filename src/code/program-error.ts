@@ -1,7 +1,7 @@
 import { hintFor, plainMessage } from './hints.ts';
 import type { TraceFrame } from './protocol.ts';
 
-/** Why a program failed. `text` is what its author reads: type, message, line of the own code, way round. */
+/** Why a program failed. `text` is what its author reads: type, message, line in their own code, and what to do instead. */
 export interface ProgramError {
   type: string;
   message: string;

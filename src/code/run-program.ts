@@ -106,7 +106,7 @@ class RunningProgram implements Lingering {
     begun(this);
   }
 
-  /** Most programs are over before they need a timer of their own and an ear for a caller that goes away. */
+  /** Most programs end before they need a timer of their own or a listener for a caller that hangs up. */
   linger(): void {
     const { signal } = this.#request;
     if (signal?.aborted) return this.#onAbort();
@@ -127,7 +127,7 @@ class RunningProgram implements Lingering {
       if (head.op === 'parked' || head.op === 'ready') throw new Error('the child answered something else');
       this.#print(head.out);
       this.#learn(prepared, message, head);
-      // It went on although it was told to end.
+      // The program went on although it was told to end.
       if (end && (head.op !== 'failed' || head.message !== end.message)) throw end;
       if (head.op !== 'call') return { head, tail };
       const answering = this.#calls.answers(head, certain);
@@ -140,7 +140,7 @@ class RunningProgram implements Lingering {
         message = this.#resume(answers);
       } catch (error) {
         if (!(error instanceof ProgramEnd) || this.#calls.ending) throw error;
-        // Told by the program itself, its end names the line.
+        // When the program itself reports its end, the error names the line.
         end = error;
         message = this.#resume({ answer: { error: { type: end.type, message: end.message } }, ahead: [] });
       }
@@ -160,7 +160,7 @@ class RunningProgram implements Lingering {
     return { ...this.#start(prepared, []), ...(ahead.length > 0 && { ahead }) };
   }
 
-  /** Remembers what a program called that nothing but its text can have led to. */
+  /** Remembers the calls of a program that follow from its text alone. */
   #learn(prepared: Prepared, message: Segment, head: Said): void {
     const { calls } = prepared.certain;
     const ahead = message.ahead?.length ?? 0;
@@ -224,7 +224,7 @@ class RunningProgram implements Lingering {
     return this.#pool.acquire(this.#request.owner, this.#calls.signal);
   }
 
-  /** Everything that must be let go of, whatever happened. */
+  /** Releases everything, whatever happened. */
   finish(): void {
     over(this);
     if (this.#timer) {

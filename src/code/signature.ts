@@ -17,7 +17,7 @@ export interface FunctionInfo {
   fullName: string;
   /** In schema order: positional arguments fill them in this order. */
   params: Param[];
-  /** True when names that the schema does not know are handed on. */
+  /** True when names that the schema does not know are passed on. */
   isOpen: boolean;
   signature: string;
 }
@@ -64,7 +64,7 @@ function signatureText(fullName: string, params: readonly Param[]): string {
   return `${fullName}(${parts.join(', ')})`;
 }
 
-/** What a value of a schema is in Python; `Any` when nobody can tell. */
+/** The Python type of a schema's values; `Any` when it cannot be told. */
 export const pythonType = (schema: unknown): string => typeOf(schema, isRecord(schema) ? schema : {}, 0);
 
 function typeOf(schema: unknown, root: Record<string, unknown>, depth: number): string {

@@ -1,7 +1,7 @@
 import { compileSchema, fail, Failure, isObject, reasonOf, type CallOptions, type ToolView } from '../schema/index.ts';
 import type { Seen } from './tool-views.ts';
 
-/** Why arguments are refused that no recursive reader could stand. */
+/** The refusal of arguments that would overflow the stack of any recursive reader. */
 export function tooDeep(tool: ToolView): Failure {
   const details = [{ path: '/args', message: 'is nested too deeply' }];
   return fail('args.invalid', { tool: tool.name, reason: '/args is nested too deeply' }, { details });
@@ -35,7 +35,7 @@ export function checkArgs(tool: ToolView, args: unknown): Record<string, unknown
   return checked.value as Record<string, unknown>;
 }
 
-/** HTTP tools count the body they send; of the others the arguments are what is sent. */
+/** HTTP tools count the body that they send; for all others the arguments are what is sent. */
 export function demandSize(tool: ToolView, args: unknown, limit: number): void {
   if (tool.type !== 'http' && Buffer.byteLength(JSON.stringify(args)) > limit)
     throw fail('tool.failed', { reason: `The arguments are larger than ${limit} bytes, the limit of ${tool.name}.` });

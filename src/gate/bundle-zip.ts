@@ -22,7 +22,7 @@ export function zipBundles(bundles: readonly PackedBundle[]): Promise<Uint8Array
   return zipped(bundles, (value) => jsonBytes(value, 2), 6);
 }
 
-/** The same for a server, which takes it apart at once: to make it small costs more than to send it, up to a size. */
+/** For a server that unpacks it at once: up to a size, sending it uncompressed is cheaper than compressing it. */
 export async function zipToSend(bundles: readonly PackedBundle[]): Promise<Uint8Array> {
   const loose = await zipped(bundles, (value) => jsonBytes(value, 0), 0);
   return loose.length <= maxLooseBytes ? loose : zipped(bundles, (value) => jsonBytes(value, 0), 6);

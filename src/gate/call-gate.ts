@@ -56,7 +56,7 @@ export function callGate(deps: CallGateDeps): Gate {
     return seen;
   };
 
-  /** What needs no waiting: nearly every tool that is called is in memory, and its newest version is switched on. */
+  /** The fast path, without waiting: nearly every tool that is called is in memory with its newest version enabled. */
   const kept = (actor: Actor, ref: ToolRef): Seen | undefined => {
     const [summary] = versions(ref);
     const seen = summary && views.seeKept(summary);
@@ -131,7 +131,7 @@ export function callGate(deps: CallGateDeps): Gate {
     }
   };
 
-  /** The arguments as the tool may have them; throws what speaks against the call. */
+  /** Checks that the call may be made; answers its arguments with defaults filled in. */
   const admit = (actor: Actor, seen: Seen, args: unknown, options: CallOptions): Record<string, unknown> => {
     const { view } = seen;
     demandLevel(actor, view.level, view.name);
@@ -150,7 +150,7 @@ export function callGate(deps: CallGateDeps): Gate {
     return fail(error.code, { message }, { details, retryable: error.retryable });
   };
 
-  /** Puts a large answer away; what is answered instead says where. */
+  /** Stores a large answer and answers its handle instead. */
   const keep = async (actor: Actor, { value, result: { meta } }: Done, json: string): Promise<Outcome> => {
     const kept = await keepLarge(actor, value, json);
     return { ok: true, value: kept, result: { value: kept, ...(meta && { meta }) } };
@@ -205,7 +205,7 @@ function failureOf(error: unknown, { isOwn, view }: Seen): Failure {
     return fail('tool.failed', { reason: error.message }, { cause: error });
   }
   if (isOwn) return asFailure(error);
-  // What runs out of stack in this process is the walk through an answer.
+  // In this process only the walk through an answer can overflow the stack.
   if (error instanceof RangeError && /call stack/.test(error.message))
     return fail('tool.failed', { reason: `The answer of ${view.name} is nested too deeply.` }, { cause: error });
   return fail('tool.failed', { reason: error instanceof Error ? error.message : String(error) }, { cause: error });

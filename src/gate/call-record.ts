@@ -64,5 +64,5 @@ function projectOf(actor: Actor, args: unknown): string | undefined {
   return typeof named === 'string' && likeId.test(named) ? named : actor.projectId;
 }
 
-/** Anything else is no project of ours, and has no place in records. */
+/** Anything else is not one of our project ids and must not get into the records. */
 const likeId = /^[\w-]{1,64}$/;

@@ -32,7 +32,7 @@ export interface CatalogGate {
   getTool(actor: Actor, key: ToolKey): Promise<ToolView>;
 }
 
-/** The same for those who bring many at once, and make one record of them all. */
+/** The same for imports, which bring many tools and make one record of them all. */
 export interface BulkGate extends CatalogGate {
   /** As putTool, for whoever does not want to see what was stored. */
   storeTool(actor: Actor, key: ToolKey, body: unknown): Promise<void>;

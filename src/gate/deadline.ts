@@ -52,7 +52,7 @@ export class Deadline {
     });
   }
 
-  /** The call was answered: nobody is there any more whom its tool could tell anything. */
+  /** The call was answered, so nobody is left to hear more from its tool. */
   get isOver(): boolean {
     return this.#isOver;
   }
@@ -69,7 +69,7 @@ export class Deadline {
     this.#heard = typeof this.#outer === 'function' ? this.#outer() : this.#outer;
     if (this.#heard?.aborted) return this.#cancel();
     this.#timer = setTimeout(() => this.#expire(), timerMs(this.#endsAt - performance.now()));
-    // The server's own sockets keep it alive; a call that is waited for must not keep it from stopping.
+    // The server's own sockets keep it alive; a pending call must not keep it from stopping.
     this.#timer.unref();
     this.#heard?.addEventListener('abort', this, { once: true });
   }
@@ -78,7 +78,7 @@ export class Deadline {
     this.#stop(fail('tool.timeout', { tool: this.#tool, timeoutMs: this.#timeoutMs }));
   }
 
-  /** Whoever asked has gone. */
+  /** Whoever asked has hung up. */
   handleEvent(): void {
     this.#cancel();
   }

@@ -11,7 +11,7 @@ import {
 } from '../schema/index.ts';
 import type { ToolViews } from './tool-views.ts';
 
-/** Views that are kept at the same time: as many as programs use, not as many as a large catalog has. */
+/** How many views are cached: enough for what programs use, not for a whole large catalog. */
 const maxViews = 2000;
 
 /** The catalog as programs see it. What was looked up is kept until the catalog changes. */

@@ -161,7 +161,7 @@ class Import {
       await this.#gate.patchBundle(this.#actor, target.id, { isEnabled: false });
   }
 
-  /** Many are on their way to the disk at once, but all that is checked in one turn takes a moment only; versions of one tool keep their order. */
+  /** Writes many at once but checks only a few per turn of the event loop; versions of one tool keep their order. */
   async #takeTools(bundle: Bundle, tools: Iterable<PackedTool>): Promise<void> {
     const storing = new Map<string, Promise<void>>();
     const problems: unknown[] = [];
@@ -218,7 +218,7 @@ class Import {
   }
 }
 
-/** Lets others have a turn whenever this one has lasted long enough. */
+/** Gives others a turn when this one has lasted long enough. */
 function inTurns(): () => Promise<void> | undefined {
   let since = performance.now();
   return () =>

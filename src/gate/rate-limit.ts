@@ -3,7 +3,7 @@ import { fail } from '../schema/index.ts';
 const minuteMs = 60_000;
 const lookAt = 1000;
 
-/** When a tool was called lately, oldest first; those before `from` are over. */
+/** The times of a tool's recent calls, oldest first; those before `from` no longer count. */
 interface Recent {
   times: number[];
   from: number;
@@ -12,7 +12,7 @@ interface Recent {
 /** At most so many calls of one tool in any sixty seconds. */
 export class RateLimit {
   readonly #calls = new Map<string, Recent>();
-  /** At so many tools those that nobody called lately are forgotten: most of them are gone. */
+  /** From this many tools on, those without recent calls are forgotten; most of them no longer exist. */
   #lookAt = lookAt;
 
   get size(): number {
@@ -29,7 +29,7 @@ export class RateLimit {
       const seconds = Math.max(1, Math.ceil((times[recent.from]! + minuteMs - now) / 1000));
       throw fail('rate.limited', { tool: toolName, limit: maxPerMinute, seconds });
     }
-    // Seldom, and never while most of them still count: each call moves the others once at most.
+    // Rarely, and only when most of them no longer count, so that each time is moved at most once.
     if (recent.from * 2 > times.length) {
       times.splice(0, recent.from);
       recent.from = 0;

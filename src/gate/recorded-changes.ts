@@ -52,7 +52,7 @@ async function recorded<T>(
 ): Promise<T> {
   const startedAt = performance.now();
   const at = isoNow();
-  // What is nested too deep to be written down is refused in a moment; the record must not fail before.
+  // Something nested too deeply to be written down is about to be refused; its record must not fail first.
   const text = isTooDeep(args) ? '' : JSON.stringify(args);
   const write = (outcome: CallRecord['outcome']): Promise<void> => {
     const { door, principal, tokenId, sessionId, projectId } = actor;

@@ -21,7 +21,7 @@ export interface CallPower {
   redact: { text(text: string): string; value<T>(value: T): T };
 }
 
-/** A tool that calls itself would go on until memory or stack are used up. */
+/** Stops a tool that calls itself before it exhausts memory or stack. */
 const maxDepth = 32;
 
 /** What the gate hands to a tool while it runs. */

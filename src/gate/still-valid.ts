@@ -15,7 +15,7 @@ export function stillValid(
     if (!budget || actor.tokenId === undefined) return undefined;
     const now = performance.now();
     const before = askedAt.get(budget);
-    // Whoever starts a program has just been asked.
+    // The token of whoever starts a program was checked a moment ago.
     if (before === undefined) askedAt.set(budget, now);
     if (before === undefined || now - before < askEveryMs) return undefined;
     return demand(actor.tokenId, actor).then(() => void askedAt.set(budget, now));
