@@ -5,7 +5,14 @@ import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { cleanEnv, root, startTestServer, type TestServer, endSandboxes } from './kit/running-server.ts';
+import {
+  cleanEnv,
+  endSandboxes,
+  root,
+  serveForPeople,
+  startTestServer,
+  type TestServer,
+} from './kit/running-server.ts';
 
 interface Block {
   language: string;
@@ -85,17 +92,11 @@ test('every shell example, pasted in order, prints what the README shows', async
 
 test('npm start says what the README shows first', async () => {
   const home = join(person, 'other');
-  const child = spawn(process.execPath, ['src/cli.ts', 'serve', '--port', '0', '--home', home], {
-    cwd: root,
-    env: cleanEnv(),
-  });
-  let out = '';
-  child.stdout.setEncoding('utf8').on('data', (chunk: string) => (out += chunk));
-  while (!out.includes('Ctrl-C')) await once(child.stdout, 'data');
+  const { child, printed } = await serveForPeople(home);
   child.kill('SIGTERM');
   await once(child, 'exit');
   const shown = blocks.find((block) => block.language === 'text')!.text;
-  const said = out.replaceAll(home, '~/.oubliette').replaceAll(/127\.0\.0\.1:\d+/g, '127.0.0.1:4777');
+  const said = printed.replaceAll(home, '~/.oubliette').replaceAll(/127\.0\.0\.1:\d+/g, '127.0.0.1:4777');
   assert.match(said.trim(), resembles(shown));
 });
 

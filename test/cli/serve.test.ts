@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { spawn } from 'node:child_process';
 import { homeFolder } from '../../src/doors/cli/find-server.ts';
-import { cleanEnv, oubliette, root, startTestServer } from '../kit/running-server.ts';
+import { cleanEnv, oubliette, root, serveForPeople, startTestServer } from '../kit/running-server.ts';
 import { until } from '../kit/until.ts';
 
 const scratch = await mkdtemp(join(tmpdir(), 'oub-serve-'));
@@ -78,16 +78,10 @@ test('the log says when a server was ready and when it was stopped', async () =>
 
 test('people read the addresses, and Ctrl-C stops it', async () => {
   const home = join(scratch, 'people');
-  const child = spawn(process.execPath, ['src/cli.ts', 'serve', '--port', '0', '--home', home], {
-    cwd: root,
-    env: cleanEnv(),
-  });
-  let out = '';
-  child.stdout.setEncoding('utf8').on('data', (chunk: string) => (out += chunk));
-  while (!out.includes('Ctrl-C')) await once(child.stdout, 'data');
-  assert.match(out, /Web app\s+http:\/\/127\.0\.0\.1:\d+\/app/);
-  assert.match(out, /MCP\s+http:\/\/127\.0\.0\.1:\d+\/mcp\/run/);
-  assert.ok(out.includes(`Admin token  ${join(home, 'admin.token')}`));
+  const { child, printed } = await serveForPeople(home);
+  assert.match(printed, /Web app\s+http:\/\/127\.0\.0\.1:\d+\/app/);
+  assert.match(printed, /MCP\s+http:\/\/127\.0\.0\.1:\d+\/mcp\/run/);
+  assert.ok(printed.includes(`Admin token  ${join(home, 'admin.token')}`));
   child.kill('SIGINT');
   child.kill('SIGINT');
   assert.deepEqual(await once(child, 'exit'), [0, null]);

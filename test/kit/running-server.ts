@@ -157,6 +157,18 @@ export async function oubliette(
   };
 }
 
+/** `oubliette serve` as a person starts it; `printed` is all that it says until it is ready. */
+export async function serveForPeople(home: string): Promise<{ child: ChildProcess; printed: string }> {
+  const child = spawn(process.execPath, [cliFile, 'serve', '--port', '0', '--home', home], {
+    cwd: root,
+    env: cleanEnv(),
+  });
+  let printed = '';
+  child.stdout.setEncoding('utf8').on('data', (chunk: string) => (printed += chunk));
+  while (!printed.includes('Ctrl-C')) await once(child.stdout, 'data');
+  return { child, printed };
+}
+
 /** Our own environment without what would point a program at another server. */
 export function cleanEnv(extra: Record<string, string> = {}): NodeJS.ProcessEnv {
   const env = Object.fromEntries(

@@ -29,6 +29,7 @@ const tellingFiles = ['/proc/kcore', '/proc/keys', '/proc/timer_list', '/proc/sc
 export function bwrapArguments(plan: BwrapPlan): { options: string[]; command: string[] } {
   const { spec, root } = plan;
   const tmpBytes = String(((spec.limits.fileMb ?? 1024) * mib) / 4);
+  const inMemory = (path: string): string[] => ['--perms', '1777', '--size', tmpBytes, '--tmpfs', path];
   const options = [
     '--unshare-pid',
     '--unshare-ipc',
@@ -49,20 +50,10 @@ export function bwrapArguments(plan: BwrapPlan): { options: string[]; command: s
     '/proc',
     '--dev',
     '/dev',
-    '--perms',
-    '1777',
-    '--size',
-    tmpBytes,
-    '--tmpfs',
-    '/dev/shm',
+    ...inMemory('/dev/shm'),
     '--remount-ro',
     '/dev',
-    '--perms',
-    '1777',
-    '--size',
-    tmpBytes,
-    '--tmpfs',
-    '/tmp',
+    ...inMemory('/tmp'),
     ...tellingFiles.filter((path) => existsSync(path)).flatMap((path) => ['--ro-bind', '/dev/null', path]),
     '--bind',
     spec.workspace,
