@@ -16,16 +16,17 @@ export function readQuery(url: URL, command: Command, writer: TemplateWriter): R
   const query = new Map<string, string | string[]>();
   for (const [name, value] of pairs) {
     if (writer.hasMark(name)) throw nameless(writer.shown(name));
-    const template =
-      credentialPair.test(name) || isCredential(name)
-        ? writer.hide(value, name)
-        : writer.hasMark(value)
-          ? writer.template(value)
-          : writer.argument(name, { type: 'string', default: value });
+    const template = pairTemplate(name, value, writer);
     const there = query.get(name);
     query.set(name, there === undefined ? template : [there, template].flat());
   }
   return Object.fromEntries(query);
+}
+
+function pairTemplate(name: string, value: string, writer: TemplateWriter): string {
+  if (credentialPair.test(name) || isCredential(name)) return writer.hide(value, name);
+  if (writer.hasMark(value)) return writer.template(value);
+  return writer.argument(name, { type: 'string', default: value });
 }
 
 /** Data as pairs, decoded. */
@@ -86,8 +87,8 @@ function jsonBody(text: string, writer: TemplateWriter): unknown {
   return Object.fromEntries(
     Object.entries(value).map(([key, each]) => {
       if (!isPlain(each, key, writer)) return [key, templateOf(each, key, loose, writer)];
-      const type = each === null ? undefined : Array.isArray(each) ? 'array' : typeof each;
-      return [key, writer.argument(key, { ...(type && { type }), default: each })];
+      const type = Array.isArray(each) ? 'array' : typeof each;
+      return [key, writer.argument(key, { ...(each !== null && { type }), default: each })];
     }),
   );
 }
