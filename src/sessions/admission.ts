@@ -1,5 +1,4 @@
 import type { LogTransaction } from '../log/index.ts';
-import type { Project } from '../projects/index.ts';
 import { fail, newId, type Actor } from '../schema/index.ts';
 import type { KeyGrant, MessageRow, SessionRow } from '../store/index.ts';
 import { demandRoom, demandRoot } from './limits.ts';
