@@ -48,6 +48,13 @@ describe('the catalog on disk', () => {
     assert.deepEqual((await server.ask('GET', bundle.tool('t'))).body, { ...made.body, isEnabled: false });
     assert.equal((await server.ask('GET', `/tools/bundles/${demo.id}/tools/bar/version/v1`)).body.isEnabled, false);
     await server.ask('PATCH', `/tools/bundles/${demo.id}/tools/bar/version/v1`, { isEnabled: true });
+    await restart();
+    assert.equal((await server.ask('GET', `/tools/bundles/${demo.id}/tools/bar/version/v1`)).body.isEnabled, true);
+    await server.ask('PATCH', `/tools/bundles/${demo.id}`, { isEnabled: false });
+    await restart();
+    const hidden = await server.ask('GET', `/tools/bundles?includeDisabled=true&bundleIDs=${demo.id}`);
+    assert.equal(hidden.body.bundles[0].isEnabled, false);
+    await server.ask('PATCH', `/tools/bundles/${demo.id}`, { isEnabled: true });
   });
 
   it('sees changes made by hand: a file that is edited, added, renamed away or deleted', async () => {

@@ -165,6 +165,12 @@ describe('tools over REST', () => {
     );
     assert.equal((await server.ask('GET', bundle.tool('t'))).status, 200);
     assert.equal((await server.ask('DELETE', bundle.tool('t'))).status, 204);
+    const { bundles } = (await server.ask('GET', '/tools/bundles?pageSize=256')).body;
+    const clock = `/tools/bundles/${bundles.find((each: { slug: string }) => each.slug === 'clock').id}`;
+    await server.ask('PATCH', clock, { isEnabled: false });
+    const builtIn = await server.ask('PATCH', `${clock}/tools/now/version/v1`, { isEnabled: false });
+    assert.equal(builtIn.body.error.code, 'bundle.disabled', 'built-in ones too');
+    await server.ask('PATCH', clock, { isEnabled: true });
   });
 
   it('makes names once and keeps them unique', async () => {

@@ -133,6 +133,9 @@ describe("the server's own tools over a session's socket", () => {
     assert.equal(bad.result.isError, true);
     assert.match(bad.result.content[0].text, /name/);
     assert.equal((await call(keys['read']!, 'project_get', { project_id: 'proj_none' })).result.isError, true);
+    const { result } = await relay.ask('run', { code: '1 / 0' });
+    assert.equal(result.isError, true);
+    assert.match(result.content[0].text, /ZeroDivisionError/);
   });
 
   it('refuses what the scope does not cover, whether it exists or not', async () => {
