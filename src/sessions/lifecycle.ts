@@ -1,4 +1,6 @@
 import type { AgentState } from '../agents/index.ts';
+import type { Project } from '../projects/index.ts';
+import type { SandboxDriver } from '../sandbox/index.ts';
 import { asFailure, fail, type SessionStatus } from '../schema/index.ts';
 import type { SessionRow } from '../store/index.ts';
 import { isLive } from './admission.ts';
@@ -6,9 +8,9 @@ import { Conversation } from './conversation.ts';
 import { endElsewhere, isElsewhere } from './elsewhere.ts';
 import { agentCommand, agentSpec, clearPlace, reattachBox, spoolEnd, startBox, type LiveBox } from './launch.ts';
 import { isNodeAlive } from './node-identity.ts';
-import { binding, isPlace, makePlace, placeAt } from './place.ts';
+import { binding, isPlace, makePlace, placeAt, type Place } from './place.ts';
 import type { Slot } from './pool.ts';
-import type { SessionPorts } from './ports.ts';
+import type { KnownAgent, SessionPorts } from './ports.ts';
 import { Runner, type RunnerHooks } from './runner.ts';
 import { failedWith, storeEnd, storeRevival, type Ending } from './session-end.ts';
 import { mintKey } from './session-key.ts';
@@ -16,6 +18,7 @@ import type { StartQueue } from './start-queue.ts';
 
 /** How long a server that stops waits for sandboxes that are being started or ended. */
 const leaveWithinMs = 10_000;
+const lostSandbox = 'the sandbox was lost while the server was away';
 
 interface Live {
   stop: AbortController;
@@ -80,38 +83,32 @@ export function lifecycle(ports: SessionPorts, starts: StartQueue): Lifecycle {
     return entry;
   }
 
-  async function open(
+  /** Goes on in a sandbox of the warm pool, whose agent runs already. */
+  async function openSlot(entry: Live, row: SessionRow, slot: Slot): Promise<void> {
+    const { remembered } = await prepare(row);
+    entry.box = slot.box;
+    entry.place = slot.box.place.name;
+    slot.box.binding.bind(row.id);
+    entry.conversation = slot.conversation;
+    await remembered;
+    if (!entry.stop.signal.aborted) run(entry, row, slot.conversation);
+  }
+
+  /** Starts the agent in a sandbox of its own. */
+  async function openNew(
     entry: Live,
     row: SessionRow,
     apiKey: string | undefined,
-    slot?: Slot,
-    mustResume = false,
+    hooks: Partial<RunnerHooks> = {},
   ): Promise<void> {
-    const project = await ports.projects.load(row.project_id);
-    if (!project) throw fail('project.not_found', { ref: row.project_id });
-    const agent = ports.agent(row.agent);
-    const remembered = ports.projects
-      .snapshot({ id: row.workspace_id, project_id: row.project_id })
-      .catch((error: unknown) =>
-        ports.logger.warn(
-          { span: 'session.snapshot', err: error, session: row.id },
-          'the workspace could not be remembered for a diff',
-        ),
-      );
-    if (!slot) {
-      entry.isUp = await starts.enter(row.project_id, entry.stop.signal);
-      if (!entry.isUp) return;
-    }
-    const box = slot?.box ?? (await newBox(entry, row, project));
+    const { project, agent, remembered } = await prepare(row);
+    entry.isUp = await starts.enter(row.project_id, entry.stop.signal);
+    if (!entry.isUp) return;
+    const box = await newBox(entry, row, project);
     entry.box = box;
-    entry.place = box.place.name;
-    slot?.box.binding.bind(row.id);
-    if (slot) entry.conversation = slot.conversation;
     await remembered;
     if (entry.stop.signal.aborted) return;
-    if (slot) return run(entry, row, slot.conversation);
-    const before = row.agent_state as AgentState | null;
-    const resume = before?.agentSession;
+    const resume = (row.agent_state as AgentState | null)?.agentSession;
     const { state } = agent.driver.open(
       agentSpec(agent, {
         model: row.model,
@@ -126,14 +123,30 @@ export function lifecycle(ports: SessionPorts, starts: StartQueue): Lifecycle {
     );
     if (entry.stop.signal.aborted) return;
     box.link.send({ id: `${box.id}:start`, do: 'start', agent: command });
-    run(entry, row, new Conversation(box, agent.driver, state, row.spool_offset), { mustResume });
+    run(entry, row, new Conversation(box, agent.driver, state, row.spool_offset), hooks);
   }
 
-  async function newBox(
-    entry: Live,
-    row: SessionRow,
-    project: Parameters<typeof startBox>[1]['project'],
-  ): Promise<LiveBox> {
+  /** What a session starts from. The snapshot of its workspace is taken while the sandbox starts. */
+  async function prepare(row: SessionRow): Promise<{ project: Project; agent: KnownAgent; remembered: Promise<void> }> {
+    const { project, agent } = await beginnings(row);
+    const remembered = ports.projects
+      .snapshot({ id: row.workspace_id, project_id: row.project_id })
+      .catch((error: unknown) =>
+        ports.logger.warn(
+          { span: 'session.snapshot', err: error, session: row.id },
+          'the workspace could not be remembered for a diff',
+        ),
+      );
+    return { project, agent, remembered };
+  }
+
+  async function beginnings(row: SessionRow): Promise<{ project: Project; agent: KnownAgent }> {
+    const project = await ports.projects.load(row.project_id);
+    if (!project) throw fail('project.not_found', { ref: row.project_id });
+    return { project, agent: ports.agent(row.agent) };
+  }
+
+  async function newBox(entry: Live, row: SessionRow, project: Project): Promise<LiveBox> {
     const old = row.place === null ? undefined : placeAt(ports.runFolder, row.place);
     if (old) await clearPlace(ports, old);
     const isOld = old !== undefined && (await isPlace(old));
@@ -231,7 +244,7 @@ export function lifecycle(ports: SessionPorts, starts: StartQueue): Lifecycle {
     if (!row) return;
     announce(sessionId, 'starting');
     const mustResume = (row.agent_state as AgentState | null)?.agentSession !== undefined;
-    begin(row, async (entry) => open(entry, row, await mintKey(ports, row), undefined, mustResume));
+    begin(row, async (entry) => openNew(entry, row, await mintKey(ports, row), { mustResume }));
   }
 
   async function takeOver(row: SessionRow): Promise<void> {
@@ -242,51 +255,57 @@ export function lifecycle(ports: SessionPorts, starts: StartQueue): Lifecycle {
     if (!driver || !row.box || !row.place || !state || state.phase === 'starting') {
       // No message has reached an agent yet, and a key that was on its way is not known any more.
       if (driver && row.box) await driver.remove(row.box.id).catch(() => {});
-      begin(row, async (entry) => open(entry, row, await mintKey(ports, row)));
+      begin(row, async (entry) => openNew(entry, row, await mintKey(ports, row)));
       return;
     }
-    const { box, place } = { box: row.box, place: placeAt(ports.runFolder, row.place) };
+    const place = placeAt(ports.runFolder, row.place);
     const isRunning = found?.status === 'running';
-    const reason = 'the sandbox was lost while the server was away';
-    if (!isRunning && !(await isPlace(place))) return revive(row.id, reason);
-    const entry = begin(row, async (mine) => {
-      const project = await ports.projects.load(row.project_id);
-      if (!project) throw fail('project.not_found', { ref: row.project_id });
-      const agent = ports.agent(row.agent);
-      mine.place = place.name;
-      mine.box = await reattachBox(ports, {
-        id: box.id,
-        driver,
-        project,
-        workspaceId: row.workspace_id,
-        place,
-        binding: binding(place, row.project_id, row.id),
-        labels: {},
-        from: row.spool_offset,
-      });
-      run(mine, row, new Conversation(mine.box, agent.driver, state, row.spool_offset), {
-        onOver: (ending) => {
-          // A sandbox that dies before its supervisor is heard of was lost while we were away.
-          if (isRunning && (mine.box?.link.heardAt ?? 0) > 0) return finishQuietly(row.id, ending);
-          abandon(row.id, mine)
-            .then(() => revive(row.id, reason))
-            .catch((error: unknown) =>
-              ports.logger.error(
-                { span: 'session.revive', err: error, session: row.id },
-                'a session could not be revived',
-              ),
-            );
-        },
-      });
+    if (!isRunning && !(await isPlace(place))) return revive(row.id, lostSandbox);
+    const old = { id: row.box.id, driver, place, isRunning };
+    await begin(row, (entry) => reattach(entry, row, state, old)).started;
+  }
+
+  /** Goes on with a sandbox of an earlier server: listens to it if it runs, reads what it left if it does not. */
+  async function reattach(
+    entry: Live,
+    row: SessionRow,
+    state: AgentState,
+    { id, driver, place, isRunning }: { id: string; driver: SandboxDriver; place: Place; isRunning: boolean },
+  ): Promise<void> {
+    const { project, agent } = await beginnings(row);
+    entry.place = place.name;
+    entry.box = await reattachBox(ports, {
+      id,
+      driver,
+      project,
+      workspaceId: row.workspace_id,
+      place,
+      binding: binding(place, row.project_id, row.id),
+      labels: {},
+      from: row.spool_offset,
     });
-    await entry.started;
+    run(entry, row, new Conversation(entry.box, agent.driver, state, row.spool_offset), {
+      onOver: (ending) => {
+        // A sandbox that dies before its supervisor is heard of was lost while we were away.
+        if (isRunning && (entry.box?.link.heardAt ?? 0) > 0) return finishQuietly(row.id, ending);
+        abandon(row.id, entry)
+          .then(() => revive(row.id, lostSandbox))
+          .catch((error: unknown) =>
+            ports.logger.error(
+              { span: 'session.revive', err: error, session: row.id },
+              'a session could not be revived',
+            ),
+          );
+      },
+    });
   }
 
   return {
     launch(row, apiKey, slot) {
       begin(row, async (entry) => {
         if (slot) entry.place = slot.box.place.name;
-        return open(entry, row, await apiKey(), slot);
+        const key = await apiKey();
+        return slot ? openSlot(entry, row, slot) : openNew(entry, row, key);
       });
       if (isLeaving) void slot?.box.leave();
     },
