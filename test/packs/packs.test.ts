@@ -152,7 +152,7 @@ test('a call that was waiting when the process had to be ended runs again when i
   await write(
     'wait.ts',
     `export async function slow() { await new Promise((done) => setTimeout(done, 1500)); return 'slow' } slow.tool = ${tool("access: 'read'")};
-    export async function writes() { await new Promise((done) => setTimeout(done, 1500)); return 'w' } writes.tool = ${tool()};
+    export function writes() { return new Promise(() => {}) } writes.tool = ${tool()};
     export function forever() { for (;;); } forever.tool = ${tool()}`,
   );
   const slow = run('wait.slow');
