@@ -1,19 +1,11 @@
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from '../../observe/index.ts';
-import {
-  fail,
-  reaches,
-  type BundleProvider,
-  type Call,
-  type Handler,
-  type Level,
-  type OfferedBundle,
-} from '../../schema/index.ts';
+import type { BundleProvider, Handler, Level, OfferedBundle } from '../../schema/index.ts';
 import { systemUser } from '../system-user.ts';
-import { readDefinition, type PackDefinition } from './pack-definitions.ts';
+import { readDefinition } from './pack-definitions.ts';
 import { dropSnapshot, dropStaleSnapshots, scanFolder, takeSnapshot, type PackFile } from './pack-folder.ts';
-import { BrokenPack, PackProcess, ProcessEnded } from './pack-process.ts';
+import { BrokenPack } from './pack-process.ts';
+import { PackProcesses, type PackVersion } from './pack-processes.ts';
 
 export interface PackProblem {
   file: string;
@@ -45,7 +37,7 @@ export interface PacksOptions {
 interface Pack {
   file: PackFile;
   /** The last version that could be loaded; absent when none ever could. */
-  good?: { definition: PackDefinition; snapshot: string; process: PackProcess | undefined; modifiedAt: string };
+  good?: PackVersion;
   problem?: PackProblem;
 }
 
@@ -59,50 +51,27 @@ export async function openPacks({ folder, hostPath, log, lookEveryMs = 800 }: Pa
   /** What the folder holds now; loading it may still be under way. */
   let wanted = new Map<string, PackFile>();
   const loading = new Set<Promise<void>>();
-  const alive = new Set<PackProcess>();
-  /** Old versions with calls to finish, and the snapshots that go with them. */
-  const leaving = new Map<PackProcess, string>();
   // Started as root, packs become somebody who may do nothing.
   const drop = await systemUser(['oubliette', 'nobody']);
   const warnings =
     process.getuid?.() === 0 && !drop ? ['Packs run as root: the system has no user nobody to run them as.'] : [];
+  const processes = new PackProcesses(hostPath, drop, log);
   let folderProblem: PackProblem | undefined;
   let looking: Promise<void> | undefined;
   let isClosed = false;
 
-  function start(snapshot: string, name: string): PackProcess {
-    const started = new PackProcess({
-      hostPath,
-      folder: snapshot,
-      file: join(snapshot, name),
-      ...(drop && { drop }),
-      onOutput: (text) => log.info({ span: 'pack.output', pack: name }, text.trimEnd().slice(0, 2_000)),
-      onExit: (process) => {
-        alive.delete(process);
-        const left = leaving.get(process);
-        leaving.delete(process);
-        if (left !== undefined) void dropSnapshot(left).catch(() => {});
-      },
-    });
-    alive.add(started);
-    return started;
-  }
-
-  const retire = (good: Pack['good']): void => {
-    if (!good) return;
-    if (!good.process || good.process.isGone) return void dropSnapshot(good.snapshot).catch(() => {});
-    leaving.set(good.process, good.snapshot);
-    good.process.retire();
+  const retire = (version: PackVersion | undefined): void => {
+    if (version) processes.retire(version);
   };
 
   async function load(file: PackFile): Promise<Pack> {
     if (file.refusedBecause !== undefined) return { file, problem: { file: file.name, message: file.refusedBecause } };
     const snapshot = await takeSnapshot(folder, drop);
-    const process = start(snapshot, file.name);
+    const process = processes.start(snapshot, file.name);
     try {
       const definition = readDefinition(file.slug, await process.load());
       log.info({ span: 'pack.load', pack: file.name, tools: definition.tools.length }, `pack ${file.name} loaded`);
-      return { file, good: { definition, snapshot, process, modifiedAt: file.modifiedAt } };
+      return { file, good: { name: file.name, definition, snapshot, process, modifiedAt: file.modifiedAt } };
     } catch (error) {
       process.kill();
       await dropSnapshot(snapshot);
@@ -161,59 +130,13 @@ export async function openPacks({ folder, hostPath, log, lookEveryMs = 800 }: Pa
     await Promise.all(loading);
   };
 
-  /** The process of a pack, started again if it was ended. */
-  async function processOf(good: NonNullable<Pack['good']>, name: string): Promise<PackProcess> {
-    if (good.process?.isUsable) return good.process;
-    const fresh = start(good.snapshot, name);
-    good.process = fresh;
-    await fresh.load();
-    return fresh;
-  }
-
-  const starting = new Map<NonNullable<Pack['good']>, Promise<PackProcess>>();
-  function started(good: NonNullable<Pack['good']>, name: string): Promise<PackProcess> | PackProcess {
-    if (good.process?.isUsable && !starting.has(good)) return good.process;
-    let promise = starting.get(good);
-    if (!promise) starting.set(good, (promise = processOf(good, name).finally(() => starting.delete(good))));
-    return promise;
-  }
-
-  async function run(
-    pack: Pack,
-    exportName: string,
-    level: Level,
-    args: Record<string, unknown>,
-    call: Call,
-  ): Promise<unknown> {
-    const { good } = pack;
-    if (!good) throw fail('tool.failed', { reason: `${pack.file.name} could not be loaded.` });
-    for (let tried = 1; ; tried++) {
-      try {
-        const process = await started(good, pack.file.name);
-        if (await process.isResponsive()) return await process.run(exportName, args, call);
-        // Stuck in another call, which has its own deadline; this one gets a fresh process.
-        process.retire();
-        tried--;
-      } catch (error) {
-        if (!(error instanceof ProcessEnded)) throw error;
-        // Somebody else's endless loop took the process away: what only reads can simply be run again.
-        const mayRepeat = !reaches(level, 'write') && tried < 3 && !call.signal.aborted;
-        if (!mayRepeat) throw fail('tool.failed', { reason: error.message }, { retryable: true });
-      }
-    }
-  }
-
   const timer = setInterval(
     () => void lookOnce().catch((error: Error) => log.error({ span: 'pack.look' }, error.message)),
     lookEveryMs,
   );
   timer.unref();
   const resting = setInterval(() => {
-    for (const { good } of packs.values())
-      if (good?.process && !good.process.isBusy) {
-        good.process.kill();
-        good.process = undefined;
-      }
+    for (const { good } of packs.values()) if (good) processes.rest(good);
   }, idleMs);
   resting.unref();
   await dropStaleSnapshots();
@@ -228,14 +151,14 @@ export async function openPacks({ folder, hostPath, log, lookEveryMs = 800 }: Pa
     },
     find(func) {
       const [slug, tool] = splitOnce(func);
-      const pack = packs.get(slug);
-      const found = pack?.good?.definition.tools.find((each) => each.slug === tool);
-      const exportName = pack?.good?.definition.exports.get(tool);
-      if (!pack || !found || exportName === undefined) return undefined;
+      const good = packs.get(slug)?.good;
+      const level = good?.definition.tools.find((each) => each.slug === tool)?.level;
+      const exportName = good?.definition.exports.get(tool);
+      if (!good || level === undefined || exportName === undefined) return undefined;
       return {
-        level: found.level,
+        level,
         isPublic: true,
-        run: (args, call) => run(pack, exportName, found.level, args, call),
+        run: (args, call) => processes.run(good, { exportName, level }, args, call),
       };
     },
     problems: () => [
@@ -249,10 +172,10 @@ export async function openPacks({ folder, hostPath, log, lookEveryMs = 800 }: Pa
       clearInterval(timer);
       clearInterval(resting);
       await looking?.catch(() => {});
-      for (const process of alive) process.kill();
+      processes.killAll();
       await Promise.all(loading);
       const snapshots = [...packs.values()].flatMap((pack) => pack.good?.snapshot ?? []);
-      await Promise.all([...snapshots, ...leaving.values()].map((path) => dropSnapshot(path)));
+      await Promise.all([...snapshots.map((path) => dropSnapshot(path)), processes.dropLeft()]);
     },
   };
 }
