@@ -50,6 +50,7 @@ test('the last value is the answer, printed text comes before it', async () => {
     ['__ot "prefixed"', 'prefixed'],
     ['__ot\n```\n"both"\n```', 'both'],
     ['__format__ = "yaml"\n{"a": 1, "b": [1, 2]}', 'a: 1\nb: [1, 2]'],
+    ['__format__ = "yaml"\n{"id": 1234567890123456789, "x": 1e300}', '{id: 1234567890123456789, x: 1e+300}'],
     ['__format__ = "json"\not.packs(pattern="demo", info="list")', '["demo"]'],
     ['hunt("x", cou=3)', '{"query":"x","count":3}'],
     ['ws(q="y")', 'found y'],
