@@ -41,6 +41,7 @@ export async function* followSession(
           cursor = index;
         }
         yield frame;
+        if (signal.aborted) return;
       }
     } catch (error) {
       if (error instanceof OublietteError && !error.retryable) throw error;

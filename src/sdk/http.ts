@@ -1,4 +1,4 @@
-/** What the server refused or a tool failed with: the catalogue's code and sentence. */
+/** What the server refused, a tool failed with, or why no server answered: the catalogue's code and sentence. */
 export class OublietteError extends Error {
   override readonly name = 'OublietteError';
   readonly code: string;
@@ -9,9 +9,9 @@ export class OublietteError extends Error {
     code: string,
     message: string,
     status: number,
-    more: { details?: { path: string; message: string }[]; retryable?: boolean } = {},
+    more: { details?: { path: string; message: string }[]; retryable?: boolean; cause?: unknown } = {},
   ) {
-    super(message);
+    super(message, { cause: more.cause });
     this.code = code;
     this.status = status;
     this.details = more.details ?? [];
@@ -20,7 +20,7 @@ export class OublietteError extends Error {
 }
 
 export interface Http {
-  /** Calls a tool by name and answers its value; throws an OublietteError. */
+  /** Calls a tool by name and answers its value; throws an OublietteError, or the reason of the signal. */
   call<T>(name: string, args: object, signal?: AbortSignal): Promise<T>;
   /** A response whose body is to be read as a stream. */
   stream(path: string, headers: Record<string, string>, signal: AbortSignal): Promise<Response>;
@@ -31,9 +31,10 @@ export function http(url: string, token: string | undefined, fetch: typeof globa
   const base = url.replace(/\/+$/, '');
   const auth: Record<string, string> = token === undefined ? {} : { authorization: `Bearer ${token}` };
   const request = async (path: string, init: RequestInit): Promise<Response> => {
-    const response = await fetch(base + path, {
-      ...init,
-      headers: { ...auth, ...(init.headers as Record<string, string>) },
+    const headers = { ...auth, ...(init.headers as Record<string, string>) };
+    const response = await fetch(base + path, { ...init, headers }).catch((error: unknown) => {
+      if (init.signal?.aborted) throw error;
+      throw notThere(base, error);
     });
     if (response.ok) return response;
     throw await refused(response);
@@ -46,13 +47,22 @@ export function http(url: string, token: string | undefined, fetch: typeof globa
         body: JSON.stringify({ args }),
         ...(signal && { signal }),
       });
-      const answer = (await response.json()) as Answer<T>;
+      const answer = (await response.json().catch((error: unknown) => {
+        if (signal?.aborted) throw error;
+        throw notThere(base, error);
+      })) as Answer<T>;
       if (answer.ok) return answer.value;
       throw new OublietteError(answer.error.code, answer.error.message, 200, { retryable: answer.error.retryable });
     },
     stream: (path, headers, signal) => request(path, { headers: { accept: 'text/event-stream', ...headers }, signal }),
   };
 }
+
+const notThere = (url: string, cause: unknown): OublietteError =>
+  new OublietteError('source.unreachable', `No Oubliette answers at ${url}. Start one with: npx oubliette`, 0, {
+    retryable: true,
+    cause,
+  });
 
 type Answer<T> = { ok: true; value: T } | { ok: false; error: { code: string; message: string; retryable: boolean } };
 

@@ -17,14 +17,7 @@ export async function connect(options: ConnectOptions = {}): Promise<Oubliette> 
   const token = options.token ?? env['OUBLIETTE_TOKEN'];
   const requests = http(url, token, options.fetch ?? globalThis.fetch.bind(globalThis));
   const server = new Oubliette(requests);
-  try {
-    await server.call('project_list', {});
-  } catch (error) {
-    if (error instanceof OublietteError) throw error;
-    throw new OublietteError('source.unreachable', `No Oubliette answers at ${url}. Start one with: npx oubliette`, 0, {
-      retryable: true,
-    });
-  }
+  await server.call('project_list', {});
   return server;
 }
 

@@ -1,4 +1,7 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { connect, type Oubliette, type OublietteError } from '../../src/sdk.ts';
 import { testServer, type TestServer } from '../kit/server.ts';
@@ -196,6 +199,38 @@ describe("the callers' library", () => {
     const closed = assert.rejects((await session.send('caller_wait()')).text(), /closed here/);
     session.close();
     await closed;
+  });
+
+  it('gives no event after its signal', async () => {
+    const session = (await oubliette.project('signals')).session();
+    await session.ask('1');
+    const enough = new AbortController();
+    const seen: number[] = [];
+    for await (const event of session.events({ signal: enough.signal })) {
+      seen.push(event.index);
+      if (event.index === 1) enough.abort();
+    }
+    assert.deepEqual(seen, [0, 1]);
+    await session.end();
+  });
+
+  it('has one kind of error, also for a server that is gone or is none', async () => {
+    const other = createServer((_request, response) => void response.end('<html>'));
+    await once(other.listen(0, '127.0.0.1'), 'listening');
+    const url = `http://127.0.0.1:${(other.address() as AddressInfo).port}`;
+    const stranger = { name: 'OublietteError', code: 'source.unreachable', status: 0, retryable: true };
+    await assert.rejects(connect({ url }), stranger);
+    other.close();
+    other.closeAllConnections();
+    await assert.rejects(connect({ url }), stranger);
+    const gone = await connect({
+      url: server.url,
+      token: server.token,
+      fetch: (input, init) => fetch(String(input).endsWith('/demo_foo') ? url : input, init),
+    });
+    await assert.rejects(gone.call('demo_foo', { text: 'x' }), stranger);
+    const stopped = AbortSignal.abort(new Error('enough'));
+    await assert.rejects(gone.call('project_list', {}, { signal: stopped }), /enough/);
   });
 
   it('names refusals by code', async () => {
