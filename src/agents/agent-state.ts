@@ -2,7 +2,7 @@ import type { AgentProcessState } from '../schema/index.ts';
 import type { AgentEvent, AgentState, Delta, Prompt, Step } from './agent.ts';
 import { parseRpc, type Incoming, type RpcId } from './json-rpc.ts';
 
-/** Texts beyond this are handed out in pieces, so that what must be stored after each step stays small. */
+/** Longer texts are emitted in pieces, so that the state stored after each step stays small. */
 const maxHeldText = 1024 * 1024;
 
 /** An agent that asks without listening would fill our memory with answers. */
@@ -23,13 +23,13 @@ export interface Held {
 export interface HeldRpc extends Held {
   /** Permission requests by key, with the agent's own request id. */
   asks: Record<string, RpcId>;
-  /** Came before the agent was ready. */
+  /** Arrived before the agent was ready. */
   prompt?: Prompt;
 }
 
 export const nothingHeld: Held = { text: '', thought: '', lastText: '', messages: 0, sent: 0, complaint: '' };
 
-/** A step in the making. Works on copies: the state it was made from stays as it was. */
+/** A step being built. Works on copies, so the state it was made from stays unchanged. */
 export interface Draft<Inner extends Held> {
   state: AgentState;
   inner: Inner;

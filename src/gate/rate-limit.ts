@@ -19,7 +19,7 @@ export class RateLimit {
     return this.#calls.size;
   }
 
-  /** Counts a call; throws rate.limited with the seconds to wait when there are too many. `now` by a clock that nobody sets. */
+  /** Counts a call; throws rate.limited with the seconds to wait when there are too many. `now` is on the monotonic clock. */
   take(toolId: string, toolName: string, maxPerMinute: number, now = performance.now()): void {
     let recent = this.#calls.get(toolId);
     if (!recent) this.#calls.set(toolId, (recent = { times: [], from: 0 }));

@@ -13,7 +13,7 @@ export interface Progress {
 export interface Budget {
   callsLeft: number;
   depthLeft: number;
-  /** By the clock that nobody sets: `performance.now()`. */
+  /** On the monotonic clock: `performance.now()`. */
   deadline: number;
 }
 
@@ -45,7 +45,7 @@ export interface ClientBehind {
 
 /** Options that a door passes along with a call. */
 export interface CallOptions {
-  /** Ends the call; or how to come by what does: most calls are over before anyone would listen. */
+  /** Ends the call. A function is asked only when somebody listens: most calls end before that. */
   signal?: AbortSignal | (() => AbortSignal);
   onProgress?: (progress: Progress) => void;
   onLog?: (entry: { level: string; logger?: string; data: unknown }) => void;

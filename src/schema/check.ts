@@ -33,7 +33,7 @@ function describe(errors: ErrorObject[], where: string): Detail[] {
   return [...told.values()];
 }
 
-/** A union reports every branch; only what concerns the branch that was meant helps. */
+/** A union reports every branch; only the findings of the branch that was meant are of use. */
 function inUnions(errors: ErrorObject[], where: string): Detail[] {
   const unions = errors.filter(({ keyword }) => keyword === 'anyOf');
   const [union] = unions.sort((a, b) => a.schemaPath.length - b.schemaPath.length);
@@ -130,7 +130,7 @@ function refuseText(value: unknown, where: string, maxDepth: number): void {
   }
 }
 
-/** True when a value is nested deeper than recursive readers can stand. Looks no deeper than that itself. */
+/** True when a value is nested too deeply for recursive readers. Looks no deeper than that itself. */
 export function isTooDeep(value: unknown, levels = 256): boolean {
   if (typeof value !== 'object' || value === null) return false;
   if (levels < 0) return true;

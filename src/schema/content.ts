@@ -14,7 +14,7 @@ export interface ToolResult {
   content?: ContentBlock[];
   structured?: Record<string, unknown>;
   isError?: boolean;
-  /** The author chose to answer this error as null: it is not held against outputSchema. */
+  /** The author chose to answer this error as null: it is not checked against outputSchema. */
   isEmpty?: boolean;
   /** Not an answer yet: a server of the 2026 era wants to know something of the client first. */
   inputRequired?: Record<string, unknown>;

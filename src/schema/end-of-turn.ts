@@ -18,7 +18,7 @@ function sendAll(): void {
     while (sent < ready.length) ready[sent++]!();
     stayAwake();
   } finally {
-    // One that throws takes nobody else's answer with it.
+    // An answer that throws must not take the others with it.
     if (sent < ready.length) for (const each of ready.slice(sent)) atEndOfTurn(each);
   }
 }

@@ -127,7 +127,7 @@ export function fail(
   options: { details?: Detail[]; cause?: unknown; retryable?: boolean } = {},
 ): Failure {
   const message = params['message'] === undefined ? fillIn(sentences[code], params) : String(params['message']);
-  // What was cut out of someone's text may end in half a character, which no JSON reader should have to take.
+  // A text that was cut may end in half a surrogate pair, which no JSON reader should have to accept.
   const details = options.details?.map((each) => ({
     path: each.path.toWellFormed(),
     message: each.message.toWellFormed(),

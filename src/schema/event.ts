@@ -1,4 +1,4 @@
-/** Where a session stands; the last three are final until a new message resumes it. */
+/** The state of a session; the last three are final until a new message resumes it. */
 export type SessionStatus = 'starting' | 'running' | 'idle' | 'ended' | 'failed' | 'timed_out';
 
 export type CallerOutcome = 'result' | 'error' | 'timeout' | 'disconnected';
@@ -36,7 +36,7 @@ export type EventBody =
 /** An event as it is stored and sent: `index` is gapless from 0 within its session. */
 export type SessionEvent = { index: number; at: string; session_id: string; turn: number } & EventBody;
 
-/** What is shown while it happens and never stored: a piece of a message or thought on its way. */
+/** A piece of a message or thought, shown live and never stored. */
 export interface Delta {
   type: 'delta';
   session_id: string;

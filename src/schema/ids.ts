@@ -54,11 +54,11 @@ export function newId(prefix: IdPrefix): string {
   return `${prefix}_${head}${tail}${alphabet[pool[at + 12]! & 31]}`;
 }
 
-// Every request gets an id: asking the system for each one's randomness would cost more than the rest of it.
+// Every request gets an id; asking the system for fresh randomness each time would cost more than the rest of it.
 const pool = Buffer.alloc(4096);
 let used = pool.length;
 
-/** Where in the pool random bytes lie that nobody else gets. */
+/** Where in the pool there are random bytes that nobody else gets. */
 function draw(count: number): number {
   if (used + count > pool.length) {
     randomFillSync(pool);

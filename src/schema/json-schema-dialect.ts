@@ -63,9 +63,9 @@ export function keywordsOf(
 
 /** Words of no dialect that the library has a meaning of its own for, or refuses. */
 function isLibraryWord(key: string, value: unknown, schema: Record<string, unknown>): boolean {
-  // It would answer a promise, which looks as if every value fitted.
+  // It would make the validator answer a promise, which looks as if every value fitted.
   if (key === '$async' || key === 'id') return true;
-  // Many mean it as OpenAPI does; where that says nothing, it means nothing.
+  // Many write it as OpenAPI means it; where OpenAPI gives it no meaning, neither do we.
   return key === 'nullable' && !(typeof value === 'boolean' && Object.hasOwn(schema, 'type'));
 }
 

@@ -30,7 +30,7 @@ const isTextSet: Fits = (value, look) => {
   return value.length < 2 || new Set(value).size === value.length;
 };
 
-/** Of objects and lists it would take long to say that no two are alike. */
+/** For objects and lists, checking that no two are alike would take long. */
 const isChoice: Fits = (value, look, depth) => {
   if (!Array.isArray(value) || value.length === 0) return false;
   for (const each of value) if ((typeof each === 'object' && each !== null) || !look.isJson(each, depth)) return false;
@@ -42,7 +42,7 @@ const isType: Fits = (value, look, depth, owner) =>
   types.has(value) ||
   (isTextSet(value, look, depth, owner) && (value as []).length > 0 && types.isSupersetOf(new Set(value as [])));
 
-/** Names of parts that the validator takes for something else on its way: a prototype, the name of a schema. */
+/** Property names that the validator mistakes for something else: a prototype, the name of a schema. */
 const treacherous = new Set(['__proto__', '$id']);
 const isSchemaMap: Fits = (value, look, depth) => {
   if (!isPlainObject(value)) return false;

@@ -19,21 +19,21 @@ export type Checked = { ok: true; value: unknown } | { ok: false; errors: Detail
 export interface CompiledSchema {
   /** Checks a value; `root` is where it stands ("/args"). The value itself is never changed. Never throws. */
   check(value: unknown, root?: string): Checked;
-  /** Patterns that the safe engine cannot run: values are not held against them. */
+  /** Patterns that the safe engine cannot run: values are not checked against them. */
   readonly uncheckedPatterns: readonly string[];
 }
 
 export interface CompileOptions {
   /** Fill in defaults (arguments), or leave the value as it is (answers). */
   defaults?: boolean;
-  /** Hold values against `format`; on unless told otherwise. */
+  /** Check values against `format`; on by default. */
   formats?: boolean;
   /** Where the schema stands, for the places of errors: "/argSchema". */
   at?: string;
 }
 
 const maxKept = 256;
-/** Compiled schemas; once there are many, those that were asked for last stand last. */
+/** Compiled schemas; once there are many, in order of last use. */
 const kept = new Map<string, CompiledSchema>();
 /** What a schema object is kept under, and with which options: most are asked for in one way only. */
 const keys = new WeakMap<object, { key: string; options: string }>();
@@ -45,7 +45,7 @@ const keys = new WeakMap<object, { key: string; options: string }>();
 export function compileSchema(schema: unknown, options: CompileOptions = {}): CompiledSchema {
   const key = keyOf(schema, options);
   const known = kept.get(key);
-  // As long as there is room for as many again, nobody need know who was asked for last.
+  // While there is room for as many again, the order of use does not matter.
   if (known && kept.size <= maxKept / 2) return known;
   const compiled = known ?? new LazySchema(schema, options);
   kept.delete(key);
@@ -73,7 +73,7 @@ function textOf(schema: unknown, at: string): string {
     const text = JSON.stringify(schema);
     if (text !== undefined) return text;
   } catch {
-    // Told below, as for a missing one.
+    // Reported below, like a missing one.
   }
   throw refusal(at, [{ path: at || '/', message: 'must be a JSON Schema: an object, true or false' }]);
 }
@@ -86,7 +86,7 @@ class LazySchema implements CompiledSchema {
   #first: ValidateFunction | undefined;
   #unchecked: readonly string[] = [];
   #thorough: ValidateFunction | undefined;
-  /** Whether defaults that do not fit were looked for: not before a value is refused. */
+  /** Whether defaults that do not fit were looked for; that happens only once a value is refused. */
   #isMended = false;
 
   constructor(schema: unknown, options: CompileOptions) {
@@ -154,7 +154,7 @@ class LazySchema implements CompiledSchema {
     const { counted, dialect } = this.#inspected;
     const at = this.#options.at ?? '';
     try {
-      // A validator holds on to everything it ever compiled, and its schemas see each other by $id: one for each.
+      // A validator retains everything it ever compiled, and its schemas see each other by $id, so each schema gets its own.
       return makeValidator(dialect, this.#options, allErrors).compile(counted as AnySchema);
     } catch (error) {
       throw refusal(at, [{ path: at || '/', message: `cannot be compiled: ${reasonOf(error)}` }], error);
@@ -196,7 +196,7 @@ function run(validate: ValidateFunction, value: unknown): 'fits' | 'findings' | 
 const validators = { '07': Ajv, 2019: Ajv2019, 2020: Ajv2020 };
 const metaValidators = new Map<Dialect, Ajv>();
 
-/** Holds a schema against the schema of schemas; compiling that one is dear, so it is done once. */
+/** Checks a schema against the meta-schema; compiling that one is expensive, so it is done once. */
 function metaValidator(dialect: Dialect): Ajv {
   let found = metaValidators.get(dialect);
   if (!found) metaValidators.set(dialect, (found = makeValidator(dialect, {}, false)));
@@ -251,7 +251,7 @@ const patternEngine = Object.assign(
   (pattern: string) => {
     const safe = safePattern(pattern);
     if (!safe) unchecked.add(pattern);
-    // The validator tells patterns apart by this text: without it all of them would be one.
+    // The validator tells patterns apart by this text; without it they would all be one.
     return { test: (text: string) => safe?.test(text) ?? true, toString: () => `/${pattern}/` };
   },
   { code: 'new RegExp' },

@@ -31,7 +31,7 @@ export const pointerStep = (key: string): string => key.replaceAll('~', '~0').re
 /** The key behind one step of a JSON Pointer. */
 export const pointerKey = (step: string): string => step.replaceAll('~1', '/').replaceAll('~0', '~');
 
-/** What these keys lead to, one below the other; undefined where there is nothing of one's own. */
+/** The value at a path of keys; undefined unless every step is an own property. */
 export function valueAt(root: unknown, keys: readonly string[]): unknown {
   let found = root;
   for (const key of keys) {

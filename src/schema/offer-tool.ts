@@ -16,7 +16,7 @@ export interface TypedTool<S extends object> extends Omit<OfferedFunction, 'argS
 
 /** A tool whose handler takes what its schema lets through: the two cannot drift apart. */
 export function offerTool<const S extends object>({ run, ...tool }: TypedTool<S>): OfferedFunction {
-  // Whoever calls has checked the arguments against this very schema.
+  // The caller has checked the arguments against this very schema.
   return { ...tool, run: run as Handler };
 }
 

@@ -17,9 +17,9 @@ export interface ToolInfo {
   example?: string;
   /** What it answers, in a few words. */
   returns?: string;
-  /** `v1` unless told otherwise. */
+  /** `v1` by default. */
   version?: string;
-  /** How long a call may take; 30,000 unless told otherwise. At the end the call fails, and an endless loop is killed. */
+  /** How long a call may take; 30,000 by default. At the end the call fails, and an endless loop is killed. */
   timeoutMs?: number;
 }
 

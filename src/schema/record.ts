@@ -31,7 +31,7 @@ export interface CallRecord {
 
 const longestHeld = 1024;
 
-/** Works the digest out when calls are written down, many in a row; of long arguments at once, so that nobody holds on to them. */
+/** Computes the digest when calls are written down, many in a row; for long arguments at once, so that nothing retains them. */
 export function digestLater(argsText: string): CallRecord['argsDigest'] {
   return argsText.length > longestHeld ? constant(hash('sha256', argsText)) : () => hash('sha256', argsText);
 }

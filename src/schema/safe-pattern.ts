@@ -60,7 +60,7 @@ export function isPattern(pattern: string): boolean {
 const maxLookedAt = 20_000;
 const known = new WeakMap<object, readonly string[]>();
 
-/** The patterns of a schema that the safe engine cannot run: values are not held against them. Kept per schema object. */
+/** The patterns of a schema that the safe engine cannot run: values are not checked against them. Kept per schema object. */
 export function uncheckedPatterns(schema: unknown): readonly string[] {
   if (typeof schema !== 'object' || schema === null) return [];
   const kept = known.get(schema);
@@ -93,7 +93,7 @@ function canRun(pattern: string): boolean {
   try {
     can = compileRe2(pattern) !== undefined;
   } catch {
-    // Not a pattern at all: said when the schema is compiled.
+    // Not a pattern at all; reported when the schema is compiled.
   }
   if (runnable.size >= maxKeptAnswers) runnable.clear();
   if (pattern.length < 1000) runnable.set(pattern, can);

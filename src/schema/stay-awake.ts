@@ -1,13 +1,13 @@
 import { availableParallelism } from 'node:os';
 
-/** A sleeping thread takes longer to wake than most of those we talk to take to answer. */
+/** Waking a sleeping thread takes longer than most of our peers take to answer. */
 const longestMs = 0.1;
-/** So often in a row nothing came in time: whoever we talk to is slow, and looking out for them is a waste. */
+/** After this many fruitless waits in a row our peers are slow, and waiting for them is a waste. */
 const patience = 8;
-/** Then only every so many times, to notice when they are quick again. */
+/** From then on only every so many times, to notice when they are fast again. */
 const rarely = 32;
 
-// With a single core the other side could not even begin before we sleep.
+// With a single core, the other side cannot even begin before we sleep.
 const isPossible = availableParallelism() > 1;
 let until = 0;
 let isAwake = false;
@@ -27,7 +27,7 @@ export function stayAwake(): void {
   setImmediate(look);
 }
 
-/** To be called when something came in: if it did so while we looked out for it, that was worth it. */
+/** To be called when something came in: if that was while we waited for it, waiting was worth it. */
 export function cameIn(): void {
   if (isAwake) inVain = 0;
 }

@@ -19,7 +19,7 @@ export class Stragglers<T> {
     if (!this.#isWatching) this.#watch();
   }
 
-  /** It is over. Nothing is kept of it: what stays in reach for a while costs the garbage collector most. */
+  /** It is over. Nothing is retained: objects that live for a while cost the garbage collector most. */
   drop(done: T): void {
     if (!this.#fresh.delete(done)) this.#older.delete(done);
   }

@@ -78,7 +78,7 @@ export function segmentStart(name: string): number | undefined {
 export type AgentProcessState =
   | { state: 'started'; pid: number }
   | { state: 'paused' | 'resumed' }
-  /** `reason`: it was ended because it could not be spoken with any more. */
+  /** `reason`: why it was ended, when it could no longer be reached. */
   | { state: 'exited'; code: number | null; signal: string | null; reason?: string }
   | { state: 'failed'; reason: string };
 

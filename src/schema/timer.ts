@@ -1,4 +1,4 @@
-/** A timer that is told to wait any longer does not wait at all. */
+/** The longest delay of a timer; with a longer one it would fire at once. */
 export const longestTimerMs = 2 ** 31 - 1;
 
 /** For `setTimeout`: a time that may be over already, or lie years ahead. */

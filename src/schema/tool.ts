@@ -159,6 +159,6 @@ export interface ToolView extends Tool {
   level: Level;
   usage: { callCount: number; lastCalledAt?: string; failureCount?: number; p50Ms?: number };
   disabledReason?: string;
-  /** Patterns of its schemas that cannot be run safely: values are not held against them. */
+  /** Patterns of its schemas that cannot be run safely: values are not checked against them. */
   uncheckedPatterns?: string[];
 }

@@ -72,7 +72,7 @@ export function noteCall(step: Draft<HoldsCalls>, id: string, about: Record<stri
     call.arguments = input['arguments'] ?? {};
   } else if (input !== undefined && input !== null && !isEmpty(input) && !before?.isTold) call.arguments = input;
   const others = step.inner.calls.filter((each) => each.id !== id);
-  // Calls that never end are forgotten in the end.
+  // Calls that never end are forgotten eventually.
   step.inner.calls = [...others.slice(1 - maxOpenCalls), call];
   return call;
 }
@@ -82,7 +82,7 @@ export function tellCall(step: Draft<HoldsCalls>, id: string): void {
   const call = callOf(step, id);
   if (!call || call.isTold) return;
   step.emit({ type: 'tool_call', call_id: id, tool: call.tool, arguments: call.arguments ?? {} });
-  // What was told is not held any longer: it would be stored again with every step.
+  // Once reported, it is dropped: otherwise it would be stored again with every step.
   const told: OpenCall = { id, tool: call.tool, isTold: true };
   step.inner.calls = step.inner.calls.map((each) => (each === call ? told : each));
 }

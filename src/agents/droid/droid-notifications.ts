@@ -57,7 +57,7 @@ function takeMessage(step: Draft<DroidInner>, message: Record<string, unknown>):
   if (message['role'] !== 'assistant') return;
   for (const block of list(message['content'])) {
     if (block['type'] === 'tool_use') tellCall(step, block);
-    // Deltas told it already.
+    // The deltas have already reported it.
     if (block['type'] === 'text' && !step.inner.hasDeltas) step.say('message', text(block['text']) ?? '');
   }
   step.flush();

@@ -74,7 +74,7 @@ export const droidDriver: AgentDriver = {
   process: (state, change) => takeProcess(begin(state), change),
 };
 
-/** Files that tell droid about its MCP servers; they belong into the agent's home. */
+/** Files that tell droid about its MCP servers; they go into the agent's home. */
 export function droidFiles(spec: Pick<AgentSpec, 'mcpServers'>): Record<string, string> {
   const mcpServers = Object.fromEntries(
     spec.mcpServers.map(({ name, command, args, env }) => [

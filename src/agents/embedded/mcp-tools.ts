@@ -9,7 +9,7 @@ const maxPages = 100;
 export interface McpTools {
   /** Name to argument schema, over all servers; the first server wins a name. */
   list(): Promise<Map<string, unknown>>;
-  /** Waits as long as the server takes: whoever answers has a deadline, and ours must never be the first to pass. */
+  /** Waits as long as the server takes: the other side has a deadline, and ours must never expire first. */
   call(name: string, args: Record<string, unknown>, signal: AbortSignal): Promise<ToolAnswer>;
   close(): Promise<void>;
 }
