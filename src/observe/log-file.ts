@@ -34,7 +34,7 @@ export class LogFile {
     }
     this.#waiting.push(line);
     this.#waitingBytes += line.length;
-    this.#writing ??= this.#drain().finally(() => (this.#writing = undefined));
+    this.#writing ??= this.#drain();
   }
 
   async flush(): Promise<void> {
@@ -42,9 +42,11 @@ export class LogFile {
   }
 
   async close(): Promise<void> {
-    await this.flush();
-    await this.#handle?.close().catch(() => {});
-    this.#handle = undefined;
+    // A line may come while the file is being closed.
+    do {
+      await this.flush();
+      await this.#letGo();
+    } while (this.#writing);
   }
 
   async #drain(): Promise<void> {
@@ -63,10 +65,17 @@ export class LogFile {
         await (await this.#file()).appendFile(text);
       } catch {
         // There is nowhere left to report this: a full disk costs log lines, never calls.
-        await this.#handle?.close().catch(() => {});
-        this.#handle = undefined;
+        await this.#letGo();
       }
     }
+    // In the same turn as the last check: a line that comes later starts a new drain.
+    this.#writing = undefined;
+  }
+
+  async #letGo(): Promise<void> {
+    const handle = this.#handle;
+    this.#handle = undefined;
+    await handle?.close().catch(() => {});
   }
 
   /** The open file; opened again when another process has moved it away, moved away when it is full. */
