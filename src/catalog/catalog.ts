@@ -26,13 +26,18 @@ export type CatalogChange =
 /** Which bundles and tools exist, in which version, switched on or off; stored ones and offered ones as one. */
 export class Catalog {
   readonly #listeners = new Set<(change: CatalogChange) => void>();
+  readonly #onTrouble: CatalogOptions['onTrouble'];
   #stored!: StoredCatalog;
   #offered!: OfferedCatalog;
   #writer!: CatalogWriter;
   #unsubscribe: (() => void)[] = [];
 
+  private constructor({ onTrouble }: CatalogOptions) {
+    this.#onTrouble = onTrouble;
+  }
+
   static async open(options: CatalogOptions): Promise<Catalog> {
-    const self = new Catalog();
+    const self = new Catalog(options);
     const { home, db, providers } = options;
     self.#stored = await StoredCatalog.open({
       folder: home.catalog,
@@ -82,8 +87,14 @@ export class Catalog {
     if (this.#offered && !this.#offered.fits(this.#isTaken)) this.refreshOffers();
   }
 
+  /** What changed is on disk: a listener that fails is no reason to tell its author otherwise, nor to leave out the next. */
   #tell(change: CatalogChange): void {
-    for (const listener of this.#listeners) listener(change);
+    for (const listener of this.#listeners)
+      try {
+        listener(change);
+      } catch (error) {
+        this.#onTrouble(error);
+      }
   }
 
   bundles(): Bundle[] {

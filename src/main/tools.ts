@@ -134,7 +134,10 @@ export async function openTools(
     providers: [functions, ...(packFiles ? [packFiles] : []), servers],
     onCorrupt: (path, reason) => observe.log.warn({ span: 'catalog.corrupt', path, reason }, `${path}: ${reason}`),
     onTrouble: (error) =>
-      observe.log.warn({ span: 'catalog.look', err: error }, 'files of the catalog could not be looked at'),
+      observe.log.warn(
+        { span: 'catalog.background', err: error },
+        'something of the catalog failed that nobody waited for',
+      ),
   });
   closers.push(() => catalog.close());
   closers.push(config.onChange((now) => void servers.apply(now.servers)));
