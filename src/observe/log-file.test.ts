@@ -22,7 +22,7 @@ async function afterWrite(turns: number, then: () => void): Promise<void> {
     const done = real.apply(this, args);
     void (async () => {
       await done;
-      for (let turn = 0; turn < turns; turn++) await undefined;
+      for (let turn = 0; turn < turns; turn++) await Promise.resolve();
       then();
     })();
     return done;
