@@ -15,7 +15,7 @@ interface Pending {
   id: string;
   method: string;
   params: object;
-  /** Only what was sent before is marked when it is sent again: the rest must run. */
+  /** Only a request that was sent before is marked as sent again; all others must run. */
   isSent: boolean;
   resolve: (result: unknown) => void;
   reject: (error: Error) => void;
@@ -159,7 +159,7 @@ export class RelayLink {
 const lineOf = ({ id, method, params, isSent }: Pending): string =>
   `${JSON.stringify({ jsonrpc: '2.0', id, method, params, ...(isSent && { again: true }) })}\n`;
 
-/** What a line grows by when it is sent again. */
+/** How much longer a line is when it is sent again. */
 const againBytes = ',"again":true'.length;
 
 /** The server cannot say which call a line beyond its limit belongs to: such a call would never end. */

@@ -32,7 +32,7 @@ export async function openDoors(ground: Ground, agents: Agents, tools: Tools, pu
   const { servers, catalog, search, views, gate, changes, bundlesAsFiles, ownBundles, isIndexed } = tools;
   const cookieName = `oubliette_${keyFor('web cookie').toString('hex', 0, 4)}`;
 
-  // Whoever can read the home is on this machine: the command line, which may change what runs here.
+  // Only somebody on this machine can read the home: the command line, which may change what runs here.
   const cliProof = keyFor('cli').toString('hex');
   await replaceFile(join(home.run, 'cli.proof'), cliProof);
   const byToken = (request: Asking): Promise<Actor> =>

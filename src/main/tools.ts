@@ -193,7 +193,7 @@ export async function openTools(
       reload: () => config.reload(),
     }),
   );
-  // Only now is everything offered: an index that compared itself with less would be mended at every start.
+  // Only now is everything offered; an index compared with less would be rebuilt at every start.
   const search = catalogSearch(catalog, index, onIndexProblem);
   closers.push(() => search.close());
   let isIndexed = false;

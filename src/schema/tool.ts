@@ -109,7 +109,7 @@ export const ToolType = Type.Union([
   Type.Literal('script'),
 ]);
 
-/** What a person may PUT. `type:"go"` with `goImpl` is the seeds' word for `function` and is echoed as stored. */
+/** What a person may PUT. `type:"go"` with `goImpl` is another word for `function` and is echoed as stored. */
 export const ToolBody = Type.Object(
   {
     displayName: Type.String(),

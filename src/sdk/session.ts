@@ -49,7 +49,7 @@ interface Sent {
 const isOver = (event: SessionEvent): event is Extract<SessionEvent, { type: 'status' }> =>
   event.type === 'status' && ['ended', 'failed', 'timed_out'].includes(event.status);
 
-/** How a turn ends that gave no answer; what went wrong otherwise, the agent has coped with. */
+/** How a turn without an answer ended; the agent has dealt with any other error itself. */
 const brokenOff = new Set(['error', 'failed', 'cancelled', 'interrupted']);
 
 /** One agent at work. Lent tools are answered for as long as this object is open. */
@@ -120,7 +120,7 @@ export class Session {
       const event = frame.data as SessionEvent;
       if (typeof event?.index !== 'number' || frame.event === 'ask_pending') continue;
       yield event;
-      // One that has more behind it was resumed.
+      // If more events follow the end, the session was resumed.
       if (isOver(event) && event.index >= newest) return;
     }
   }
@@ -205,7 +205,7 @@ export class Session {
     await this.#respond(request_id, answer);
   }
 
-  /** Tried again while the server is away. An answer that cannot be taken becomes an error, so that the agent need not wait for nothing. */
+  /** Retried while the server is away. An answer that is refused becomes an error, so that the agent does not wait in vain. */
   async #respond(request_id: string, answer: Answer): Promise<void> {
     for (let waitMs = 100; !this.#closing.signal.aborted; waitMs = Math.min(waitMs * 2, 5000)) {
       try {
@@ -243,7 +243,7 @@ export class Session {
 
   async *#turnEvents({ turn, last_event_index }: Sent): AsyncGenerator<SessionEvent> {
     for await (const event of this.events({ after: last_event_index })) {
-      // This message may wait for others, and others for it; the end of the session is the end of them all.
+      // Messages may wait for each other; when the session ends, so do they all.
       if (event.turn !== turn && !isOver(event)) continue;
       yield event;
       if (event.type === 'completion' || isOver(event)) return;
@@ -253,7 +253,7 @@ export class Session {
 
 type Answer = { result: unknown } | { error: string };
 
-/** Throws for what JSON cannot say. */
+/** Throws for what JSON cannot express. */
 function asAnswer(result: unknown): Answer {
   JSON.stringify(result);
   return { result: result ?? null };

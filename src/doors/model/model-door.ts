@@ -152,7 +152,7 @@ async function forward(options: ModelDoorOptions, exchange: Exchange): Promise<v
   }
 }
 
-/** What a failure says; of an error that is none of ours its own words, which say more than "internal". */
+/** The message of a failure; for an unexpected error its own message, which says more than "internal". */
 function reasonOf(error: unknown): string {
   const { code, message } = asFailure(error);
   return code === 'server.internal' ? (error as Error).message : message;

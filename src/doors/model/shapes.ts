@@ -14,8 +14,9 @@ export interface ProviderShape {
   allows(method: string, path: string): boolean;
   /** The header that carries the key. */
   keyHeader(key: string): Record<string, string>;
-  /** Model and most output tokens of a request. */
+  /** The model that a request names. */
   model(path: string, body: Record<string, unknown>): string;
+  /** The most output tokens that it asks for. */
   maxOutput(body: Record<string, unknown>): number | undefined;
   /** What must be in the request so that usage is reported. */
   prepare(body: Record<string, unknown>): Record<string, unknown>;

@@ -44,7 +44,7 @@ export function serveConnection(socket: Socket, calls: OpenCalls, run: RunMethod
   const send = (message: object): void => {
     if (socket.destroyed) return;
     socket.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
-    // Who never reads its answers is cut off before they fill our memory.
+    // A client that never reads its answers is cut off before they fill our memory.
     if (socket.writableLength > maxUnsentBytes) socket.destroy();
   };
   const refuse = (id: RpcId, code: number, message: string): void =>

@@ -14,7 +14,7 @@ import {
 import { RpcFailure, type RunMethod } from './connection.ts';
 import { isOffered } from './own-tools.ts';
 
-/** Who speaks through a socket: a session without a key, as its project lets it. */
+/** Who speaks through a socket: a session without a key, with what its project grants. */
 export interface RelaySession {
   actor: Actor & { sessionId: string; projectId: string };
   workspaceId: string;
@@ -62,7 +62,7 @@ export function relayMethods({ gate, authenticate, session, callerTool }: Method
     return asContent(() => gate.call(actor, name, params['arguments'] ?? {}, { signal: options.signal }));
   };
 
-  /** The gate refuses what is above the key's level before it looks at anything else, and writes down who asked. */
+  /** Lets the gate refuse what is above the key's level, so that the audit records who asked for it. */
   const recordRefusal = async (actor: Actor, name: string, args: unknown): Promise<void> => {
     const known = await gate.resolve(actor, name).catch(() => undefined);
     if (known && gate.isOwn(known) && !reaches(actor.level, known.level))
@@ -89,7 +89,7 @@ export function relayMethods({ gate, authenticate, session, callerTool }: Method
     return valueOf(outcome);
   };
 
-  /** Sessions below this one, through the same tools as everyone's, as an actor that reaches nothing else. */
+  /** Reaches child sessions through the ordinary tools, as an actor that reaches nothing else. */
   const callChildren = async (
     name: string,
     args: Record<string, unknown>,

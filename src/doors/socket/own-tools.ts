@@ -11,7 +11,7 @@ const readTools = [
 ];
 const writeBundles = ['project', 'container', 'session', 'workspace'];
 
-/** Which of the server's own tools a key of this level is offered in a sandbox: the table of seed 001. */
+/** Which of the server's own tools a key of this level is offered in a sandbox: fixed lists, so that none slips in unseen. */
 export function isOffered({ level }: Actor, tool: ToolView): boolean {
   if (level === 'admin') return true;
   if (readTools.includes(tool.name)) return true;

@@ -36,7 +36,7 @@ export function relayDoor({ gate, tokens, sessions, asks, workspaceOf, reconnect
       const { sessionId, owner, turn, declaration } = caller;
       return callerTool(id, declaration, name, async (tool, args, signal) => {
         const { timeout_ms: timeoutMs, on_disconnect: onDisconnect } = declaration;
-        // The call's own id makes a question that is sent again the same question.
+        // By the call's own id, a question that is sent again is the same question.
         const question = { sessionId, owner, turn, tool, timeoutMs, onDisconnect, arguments: args };
         const ask = await asks.askCaller(key === undefined ? question : { ...question, key });
         return asks.wait(sessionId, ask.id, signal);

@@ -26,7 +26,7 @@ interface Identity {
 
 const maxConnections = 256;
 
-/** Says why, and does not wait for one that never reads. */
+/** Says why, and does not wait for a client that never reads. */
 function refuse(socket: Socket): void {
   const { rpc } = new RpcFailure(-32000, `this session has ${maxConnections} connections already`, 'rate.limited');
   socket.on('error', () => {});

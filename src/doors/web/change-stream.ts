@@ -3,7 +3,7 @@ import { fail } from '../../schema/index.ts';
 import type { Topics, WebDeps } from './deps.ts';
 
 const pingMs = 15_000;
-/** Many changes at once are one piece of news. */
+/** Changes within this time are reported as one. */
 const gatherMs = 200;
 const mostUnsentBytes = 256 * 1024;
 

@@ -1,11 +1,11 @@
 import type { Call } from '../../schema/index.ts';
 
-/** Whoever waits for a server, as far as the server may have to do with them meanwhile. */
+/** A caller that waits for a server, as far as the server may deal with it meanwhile. */
 export interface ActiveCall extends Pick<Call, 'askClient' | 'relayLog'> {
   readonly actor: { readonly principal: string };
 }
 
-/** How long a server that was told to stop may still be at it. */
+/** How long a server that was told to stop may still be working. */
 const lingerMs = 60_000;
 
 /**
@@ -29,7 +29,7 @@ export class ActiveCalls {
     if (at >= 0) this.#calls.splice(at, 1);
   }
 
-  /** Nobody waits for this one any more; the server was told, which does not mean that it has stopped. */
+  /** Nobody waits for this call any more; the server was told, but may not have stopped. */
   giveUp({ actor }: ActiveCall): void {
     this.#givenUp.set(actor.principal, performance.now() + lingerMs);
   }

@@ -9,7 +9,7 @@ export type ChangeFilter = Parameters<Link['listen']>[0];
 export interface ChangeFeedHooks {
   /** False once nobody wants to hear of this connection any more. */
   isWanted(): boolean;
-  /** The stream stands; changes from before may have been missed. */
+  /** The stream is open; earlier changes may have been missed. */
   onOpen(): void;
   onTrouble(error: Error): void;
 }

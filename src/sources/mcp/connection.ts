@@ -112,7 +112,7 @@ export class Connection {
     return Promise.race([this.#opening, late]);
   }
 
-  /** A connection turned out to be gone; unless it was never at fault, the next one is made after a pause. */
+  /** A connection turned out to be gone; the next one is made after a pause, unless this one was not to blame. */
   lost(link: Link, reason: string, isItsFault = true): void {
     if (this.link !== link) return;
     this.link = undefined;

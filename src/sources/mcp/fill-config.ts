@@ -18,7 +18,7 @@ export async function fillGrant<T extends { tokenUrl: string }>(oauth: T, fillIn
   return { ...((await fillAll(oauth, fillIn, tokenUrl)) as T), tokenUrl };
 }
 
-/** Where an address leads is known only once it is filled in; then it is asked whether its secrets may go there. */
+/** Only a filled-in address shows where it leads; then its secrets are checked for whether they may go there. */
 async function fillUrl(address: string, fillIn: WayOut['fillIn']): Promise<string> {
   const url = await fillIn(address);
   return fillIn(address, url);

@@ -122,7 +122,7 @@ function startFolder(): string {
 type Fence = 'bwrap-pid' | 'bwrap' | 'setpriv' | 'none';
 let known: Promise<Fence> | undefined;
 
-/** The strongest fence that works here; tried once, because containers often forbid what is installed. */
+/** The strongest isolation that works here; tried out once, because containers often forbid what is installed. */
 export function fenceFlags(): Promise<Fence> {
   return (known ??= tryFences());
 }

@@ -31,7 +31,7 @@ export interface Link {
   close(): Promise<void>;
   /** Closes as soon as nobody waits for an answer on it. */
   retire(): void;
-  /** At once, without waiting. */
+  /** Closes at once, without waiting. */
   kill(): void;
 }
 
@@ -53,10 +53,10 @@ const clientCapabilities = {
   roots: { listChanged: true },
 };
 
-/** How long a process may stay silent on the question which era it speaks before it counts as an older one. */
+/** How long a process may leave the question of its era unanswered before it counts as an older one. */
 const probeMs = 8_000;
 
-/** How often it is looked whether a connection that is given up is still needed. */
+/** How often to check whether a connection that is being closed is still needed. */
 const retireMs = 250;
 
 /** Connects, finding out the transport and the era; `config` has its secrets filled in. Throws what went wrong. */

@@ -5,10 +5,10 @@ export class WireTimeout extends Error {}
 
 export interface RequestOptions {
   timeoutMs: number;
-  /** For whom. Its signal is looked at only when the answer takes a moment: whoever waited before asking looks first. */
+  /** Whose call it is. Its signal is checked only when the answer takes a while; after waiting, check it before asking. */
   call?: { readonly signal?: AbortSignal; progress?(progress: Progress): void };
   headers?: Record<string, string>;
-  /** Who knows when the server last waited for us: that time is not its own. */
+  /** Knows when the server last waited for us, which does not count as its own time. */
   waiting?: { readonly waitedAt: number };
 }
 
@@ -50,7 +50,7 @@ export class Pending {
     this.#reject(error);
   }
 
-  /** From now on it ends in time, or when it is cancelled. */
+  /** From now on it ends at its deadline, or when it is cancelled. */
   watch(): void {
     this.#arm();
     this.#signal = this.#options.call?.signal;
@@ -58,7 +58,7 @@ export class Pending {
     this.#signal?.addEventListener('abort', this.#cancel, { once: true });
   }
 
-  /** The server is still at it: the time begins anew. */
+  /** The server is still working, so its time starts again. */
   progress(progress: Progress): void {
     this.#since = performance.now();
     if (this.#timer) this.#arm();

@@ -16,7 +16,7 @@ import { slugOf } from './tool-slugs.ts';
 import { Upstream, type UpstreamDeps } from './upstream.ts';
 
 export interface McpServersDeps extends UpstreamDeps {
-  /** True when a bundle of this name exists anyway: the server stays in its shadow, and its status says so. */
+  /** True when a bundle of this name exists already: the server stays hidden, and its status says so. */
   isShadowed?(slug: string): boolean;
 }
 
@@ -39,7 +39,7 @@ export interface McpServers extends BundleProvider {
   source: Source;
   /** Starts, stops and restarts servers so that they match the configuration; never waits for one of them. */
   apply(servers: Record<string, ServerConfig>): Promise<void>;
-  /** From now on they are connected. Until then their menus are what is remembered: nothing else must wait for them. */
+  /** Begins to connect. Until then their menus are the remembered ones, so that nothing waits for them. */
   connect(): void;
   /** By bundle slug, for prompts, resources and completion. */
   find(slug: string): Upstream | undefined;
@@ -74,7 +74,7 @@ export async function mcpServers(deps: McpServersDeps): Promise<McpServers> {
       bySlug.delete(upstream.slug);
       stopping.push(upstream.stop());
     }
-    // What they listed last may be on its way to the disk until they have stopped.
+    // Until they have stopped, their last list may still be on its way to disk.
     void Promise.allSettled(stopping).then(() => forgetOthers(deps.folder, [...byName.keys()]).catch(() => {}));
     const starting: Promise<void>[] = [];
     for (const [name, config] of Object.entries(wanted)) {

@@ -6,12 +6,12 @@ import type { LaunchPlan } from './launch.ts';
 import { Outbox } from './outbox.ts';
 
 const longestLine = 64 * 1024 * 1024;
-/** More than all calls that may wait at once can be expected to hold. */
+/** More than all calls that may wait at once are likely to need. */
 const mostUnread = 256 * 1024 * 1024;
 /** Messages nobody asked for; more than this in a second and the pipe is read only now and then. */
 const unaskedPerSecond = 2_000;
 const longestNoise = 2_000;
-/** How long what a process wrote before its end may still be on its way. */
+/** How long output that a process wrote before its end may still be on its way. */
 const lastWordsMs = 1_000;
 
 /** One upstream process: a JSON-RPC message per line, its stderr kept by whoever listens. */
@@ -25,7 +25,7 @@ export class StdioPipe implements Transport {
   readonly #mostUnread: number;
   #child: ChildProcessWithoutNullStreams | undefined;
   #exited: Promise<void> = Promise.resolve();
-  /** The beginning of a line, in pieces: a long one would be copied with each that is added. */
+  /** The beginning of a line, in pieces: joining them each time would copy a long line over and over. */
   #held: string[] = [];
   #heldLength = 0;
   #murmur = '';
@@ -57,7 +57,7 @@ export class StdioPipe implements Transport {
     child.stdout.on('data', (text: string) => this.#read(text));
     child.stderr.on('data', (text: string) => this.#noise(text));
     child.stdin.on('error', (error) => this.onerror?.(error));
-    // What it started may hold its pipes open; without it they lead nowhere.
+    // Its children may keep its pipes open; without the process itself they are of no use.
     let lastWords: NodeJS.Timeout | undefined;
     child.once('exit', () => (lastWords = setTimeout(() => this.#reap(child), lastWordsMs).unref()));
     this.#exited = new Promise((resolve) => {
@@ -108,7 +108,7 @@ export class StdioPipe implements Transport {
     this.#heldLength += piece.length;
     if (this.#heldLength <= longestLine) return;
     this.onnoise?.(`error: it wrote a line of more than ${longestLine} characters and was ended`);
-    // Whoever writes without end would go on while it is asked to stop.
+    // A process that writes without end would go on while it is asked to stop.
     this.kill();
     this.#child?.stdout.destroy();
     this.#held = [];

@@ -53,7 +53,7 @@ export class UpstreamCalls {
       for (let mayRepeat = true; ; mayRepeat = false) {
         const isWaiting = turn !== undefined || this.#connection.link === undefined;
         const link = this.#connection.link ?? (await this.#connection.ready());
-        // Whoever had to wait may not be wanted any more.
+        // The call may have been cancelled while it waited.
         if (isWaiting) call.signal.throwIfAborted();
         this.active.add(call);
         try {
@@ -61,7 +61,7 @@ export class UpstreamCalls {
         } catch (error) {
           if (error instanceof RpcError) return refusedResult(error);
           this.#noticeEnd(call, error);
-          // A server that does not know our session any more has done nothing yet.
+          // A server that has forgotten our session has not done anything yet.
           if (!this.#noticeHttp(link, error) || !mayRepeat) throw error;
         } finally {
           this.active.delete(call);
@@ -130,7 +130,7 @@ export class UpstreamCalls {
     throw new RpcError(-32601, `${method} cannot be answered: it is not certain whose call this belongs to`);
   }
 
-  /** We stopped waiting, the server perhaps not working. */
+  /** We stopped waiting; the server may still be working on it. */
   #noticeEnd(call: ActiveCall, error: unknown): void {
     if (error instanceof WireTimeout || (error as Error).name === 'AbortError') this.active.giveUp(call);
   }

@@ -27,7 +27,7 @@ export interface UpstreamDeps extends ConnectionDeps {
 }
 
 const mostCalls = 256;
-/** How long a server that was asked for its list is left in peace: some announce a change whenever they are asked. */
+/** How soon a server may be asked for its list again: some announce a change whenever they are asked. */
 const leastRestMs = 100;
 const mostRestMs = 10_000;
 

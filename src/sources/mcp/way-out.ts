@@ -2,7 +2,7 @@ import { keptTokens, secretHosts, type Dialler } from '../http/index.ts';
 import type { Redactor, SecretStore } from '../../store/index.ts';
 import type { Grant } from './oauth.ts';
 
-/** How a connection comes by what is secret, and how it leaves the machine. */
+/** Where a connection gets its secrets from, and how it leaves the machine. */
 export interface WayOut {
   /** Puts secrets in place of `${NAME}`; throws secret.missing, and host.not_allowed for one that may not go to `url`. */
   fillIn(text: string, url?: string): Promise<string> | string;
@@ -14,7 +14,7 @@ export interface WayOut {
   redact<T>(value: T): T;
 }
 
-/** The way of all other outgoing requests: the same dialler, the same secrets, the same tokens. */
+/** As for all other outgoing requests: the same dialler, the same secrets, the same tokens. */
 export function wayOut(deps: { dialler: Dialler; secrets: SecretStore; redactor: Redactor }): WayOut {
   const { dialler, secrets, redactor } = deps;
   const tokens = keptTokens(dialler, secrets, redactor);

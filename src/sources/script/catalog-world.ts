@@ -12,7 +12,7 @@ import {
   type ToolView,
 } from '../../schema/index.ts';
 
-/** What a program did that its answer must tell. */
+/** What a program did that its answer must mention. */
 export interface ProgramNotes {
   /** Packs of other people's servers and HTTP tools that it called. */
   foreign: Set<string>;
@@ -103,7 +103,7 @@ function toolOf(directory: Directory, actor: Actor, pack: string, fn: string): R
   return entry && directory.tool(entry, functionName(fn));
 }
 
-/** Calls are counted by the gate on the budget that all programs of one call share; each level down has one less below it. */
+/** The gate counts calls against the budget that all programs of one call share; each level has one level less below it. */
 class InnerBudget implements Budget {
   readonly #whole: Budget;
   depthLeft: number;

@@ -3,7 +3,7 @@ import { fail, isObject, isPythonKeyword, type Actor, type Source, type Tool } f
 import { catalogWorld, lookups, newNotes } from './catalog-world.ts';
 import { newBudget, type RunDeps } from './run-tool.ts';
 
-/** Looks at the whole catalog when a script is stored; what it may call is decided anew for whoever runs it. */
+/** Checks a script against the whole catalog when it is stored; what it may call is decided again for each caller. */
 const overseer: Actor = { kind: 'local', door: 'cli', principal: 'local', level: 'admin' };
 const identifier = /^[\p{ID_Start}_][\p{ID_Continue}]*$/u;
 
