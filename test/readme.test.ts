@@ -63,6 +63,19 @@ async function paste(scripts: string[]): Promise<string[]> {
   return out.split(mark).map((text) => text.trim());
 }
 
+/** What a program of Node prints that ends well. */
+async function printed(args: string[]): Promise<string> {
+  const child = spawn(process.execPath, args, {
+    env: cleanEnv({ OUBLIETTE_URL: server.url, OUBLIETTE_TOKEN: server.token }),
+  });
+  let out = '';
+  let err = '';
+  child.stdout.setEncoding('utf8').on('data', (chunk: string) => (out += chunk));
+  child.stderr.setEncoding('utf8').on('data', (chunk: string) => (err += chunk));
+  assert.deepEqual(await once(child, 'close'), [0, null], `${out}\n${err}`);
+  return out;
+}
+
 /** `…` stands for what differs from time to time. */
 function resembles(shown: string): RegExp {
   const parts = shown
@@ -105,15 +118,28 @@ test('the program that lends a tool does it in about ten lines', async () => {
   assert.ok(program.trim().split('\n').length <= 12);
   const file = join(person, 'bot.ts');
   await writeFile(file, program.replace("'oubliette'", JSON.stringify(join(root, 'src', 'sdk.ts'))));
-  const child = spawn(process.execPath, [file], {
-    env: cleanEnv({ OUBLIETTE_URL: server.url, OUBLIETTE_TOKEN: server.token }),
-  });
-  let out = '';
-  let err = '';
-  child.stdout.setEncoding('utf8').on('data', (chunk: string) => (out += chunk));
-  child.stderr.setEncoding('utf8').on('data', (chunk: string) => (err += chunk));
-  assert.deepEqual(await once(child, 'close'), [0, null], err);
-  assert.equal(out, 'sunny in Oslo\n');
+  assert.equal(await printed([file]), 'sunny in Oslo\n');
+});
+
+test('the TypeScript in docs/ is typed strictly, and the program of docs/sdk.md runs', async () => {
+  const files: string[] = [];
+  for (const name of ['packs', 'sdk']) {
+    const paper = await readFile(join(root, 'docs', `${name}.md`), 'utf8');
+    const program = [...paper.matchAll(/^```ts\n([^]*?)^```$/gm)].map(([, text]) => text!).join('\n');
+    assert.ok(program.length > 300, name);
+    const file = join(person, `${name}-example.mts`);
+    await writeFile(file, program.replace("'oubliette'", JSON.stringify(join(root, 'src', 'sdk.ts'))));
+    files.push(file);
+  }
+  const flags = '--noEmit --strict --noUncheckedIndexedAccess --target esnext --module nodenext';
+  const how = '--ignoreConfig --skipLibCheck --allowImportingTsExtensions --types node';
+  const typeRoots = ['--typeRoots', join(root, 'node_modules', '@types')];
+  const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
+  assert.equal(await printed([tsc, ...flags.split(' '), ...how.split(' '), ...typeRoots, ...files]), '');
+  assert.equal(
+    await printed([files[1]!]),
+    'indigo\nargs.invalid 400 false /args/text\nsunny\nuser [n * n for n in range(4)]\nagent [0,1,4,9]\n[0,1,4,9]\n',
+  );
 });
 
 test('every file that the README links to is there', async () => {

@@ -3,7 +3,7 @@ import { Project, type ProjectInfo, type ProjectWish } from './project.ts';
 import { Session, type SessionOptions } from './session.ts';
 
 export interface ConnectOptions {
-  /** Default: OUBLIETTE_URL, or http://127.0.0.1:4777. In a page served by Oubliette: its own address. */
+  /** Default: OUBLIETTE_URL, or http://127.0.0.1:4777. */
   url?: string;
   /** Default: OUBLIETTE_TOKEN. */
   token?: string;
