@@ -226,6 +226,25 @@ describe('search index', () => {
     assert.equal(workers.length, 2);
   });
 
+  test('what is asked of a thread that dies is asked of the next one', async () => {
+    docs.set('1', doc('1', 'weather'));
+    const workers: Worker[] = [];
+    const note = (worker: Worker): void => void workers.push(worker);
+    process.on('worker', note);
+    const index = start();
+    for (const ask of ['query', 'rank'] as const) {
+      await index.sync();
+      const worker = workers.at(-1)!;
+      worker.postMessage = () => void worker.terminate();
+      assert.deepEqual(
+        (await index[ask]('weather')).map((hit) => hit.id),
+        ['1'],
+      );
+    }
+    process.off('worker', note);
+    assert.equal(workers.length, 3);
+  });
+
   test('two processes of one home share the file', async () => {
     fill(700);
     const [one, two] = [start(), start()];

@@ -88,6 +88,30 @@ describe('tiers', () => {
     assert.deepEqual(memory.query('!?'), []);
   });
 
+  test('a token that begins the first word of all is found inside the others too', () => {
+    for (const settle of [true, false])
+      assert.deepEqual(
+        shown(filled([doc({ id: '1', slug: 'a' }), doc({ id: '2', slug: 'weather' })], settle).query('a')),
+        ['1 prefix slug', '2 fuzzy slug'],
+      );
+  });
+
+  test('relevance is the same before and after it is settled, for every word', () => {
+    const docs = [
+      doc({ id: '1', slug: 'alpha', description: 'counts beans' }),
+      doc({ id: '2', slug: 'beta', description: 'counts peas' }),
+      doc({ id: '3', slug: 'gamma', description: 'eats peas' }),
+    ];
+    const [settled, growing, mixed] = [filled(docs), filled(docs, false), filled(docs.slice(0, 1))];
+    for (const each of docs.slice(1)) mixed.put(each);
+    for (const word of ['alpha', 'beta', 'gamma', 'counts', 'beans', 'peas', 'eats', 'gamam']) {
+      const ranked = settled.rank(word);
+      assert.ok(ranked.length > 0, word);
+      assert.deepEqual(growing.rank(word), ranked, word);
+      assert.deepEqual(mixed.rank(word), ranked, word);
+    }
+  });
+
   test('newer first inside a tier, then by id', () => {
     const at = (day: number): string => `2026-01-0${day}T00:00:00.000Z`;
     const memory = filled([

@@ -18,6 +18,7 @@ test('calls with written-out arguments at the start of a program are certain', (
     'p.f[]{"x":"1","n":-2}',
     'p.g["y",[true,null,{"k":0}]]{}',
   ]);
+  assert.deepEqual(found('p.f(x={"a": 1, "b": [2, 3],})'), ['p.f[]{"x":{"a":1,"b":[2,3]}}']);
   assert.deepEqual(found("import json\nq = 'x'\na = p.f()\nb = p.f(\n  x='',\n)"), ['p.f[]{}', 'p.f[]{"x":""}']);
 });
 
@@ -34,6 +35,9 @@ test('what depends on anything else is not certain', () => {
     'a = p.f(*[1])\nb = p.f()',
     'a = p.f().x\nb = p.f()',
     'a = p.f(); b = p.f()',
+    'a = p.f(x={"a": 1 "b": 2})',
+    'a = p.f(x=[1 2])',
+    'a = p.f(x=1 y=2)',
   ];
   for (const code of none) assert.deepEqual(found(code), [], code);
   for (const code of ['a = p.f()', 'a = p.f()\nb = p.f(x=a)', 'a = p.f()\nb = p.f(x=1.5)'])

@@ -84,6 +84,7 @@ test('floats look like floats', async () => {
     '[1,1.0,2.5,{"a Float(1)":3.0,"b":3},[-0.5,10.0],"Int(5)",100000000000000000000,1e+300]',
   );
   assert.equal(await json('{1.0: 2}'), '{"1.0":2}');
+  assert.equal(await json('brave.echo(value={1: 2})'), '{"1":2}');
   assert.equal(await json('[float("inf")]'), '[null]');
 });
 

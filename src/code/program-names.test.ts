@@ -67,6 +67,8 @@ test('a name that means nothing is told by its name, wherever it is missed', asy
     await answer('a = 1\ndef f(\n    q,\n    r,\n):\n    return (\n        q +\n        zz)\nf(1, 2)'),
     missed,
   );
+  assert.doesNotMatch(await answer('p = text\ndef f(): return zz\np.upper(text="x")\nf()'), /pack 'zz'/);
+  assert.match(await answer('def f(q):\n    try:\n        zz.go()\n    finally: pass\nf(1)'), /there is no pack 'zz'/);
   assert.match(await answer('rows = sorted(zz, key=lambda r: r["a"])'), missed);
   assert.match(await answer('def f(): return zz()\nf()\ndef zz(): return 1'), missed);
   assert.match(

@@ -70,8 +70,15 @@ test('tells an expression at the end from a statement', () => {
     'x = lambda: 1',
     '',
     'a; b = 1',
+    'a; pass',
   ])
     assert.ok(!programShape(code).endsInExpression, code);
+});
+
+test('tells names that are read from attributes and keywords', () => {
+  const read = (code: string): string[] => [...programShape(code).freeNames];
+  assert.deepEqual(read('x = p.f(text=q, n=[data.text(k=1)])'), ['x', 'p', 'q', 'data']);
+  assert.deepEqual(read('f"{p.f(text=q)}"'), ['p', 'q']);
 });
 
 test('finds names that a function uses before they are defined', () => {

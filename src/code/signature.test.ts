@@ -1,7 +1,7 @@
 import { test } from 'node:test';
 import assert from 'node:assert/strict';
 import fc from '../../test/kit/fast-check.ts';
-import { bindArguments } from './bind-arguments.ts';
+import { bindArguments, checkArgumentNames } from './bind-arguments.ts';
 import { functionInfo } from './signature.ts';
 
 const signature = (schema: unknown): string => functionInfo('p.f', schema).signature;
@@ -174,4 +174,18 @@ test('an open schema hands unknown names on', () => {
     ),
     { args: JSON.parse('{"other":1,"__proto__":2}') },
   );
+});
+
+test('what is required and not given is named, unless more may come', () => {
+  const info = functionInfo('p.f', { properties: { a: {}, b: {}, c: {} }, required: ['a', 'b'] });
+  const problem = (positional: unknown[], keywords: [string, unknown][]): string => {
+    const bound = bindArguments(info, positional, keywords);
+    return 'problem' in bound ? bound.problem : '';
+  };
+  assert.match(problem([], [['a', 1]]), /^p\.f\(\) missing 1 required argument: 'b'\nSignature: /);
+  assert.match(problem([], [['c', 1]]), /^p\.f\(\) missing 2 required arguments: 'a', 'b'\nSignature: /);
+  assert.match(problem([1], []), /^p\.f\(\) missing 1 required argument: 'b'\nSignature: /);
+  assert.match(checkArgumentNames(info, 1, ['c'], false) ?? '', /missing 1 required argument: 'b'/);
+  assert.equal(checkArgumentNames(info, 1, ['c'], true), undefined);
+  assert.equal(checkArgumentNames(info, 1, ['b'], false), undefined);
 });

@@ -145,6 +145,8 @@ test('the answer tells lines, total, returned, offset and whether there is more'
   const { lines: _, ...answer } = await lines(', offset=490, limit=5');
   assert.deepEqual(answer, { total_lines: 501, returned: 5, offset: 490, has_more: true });
   assert.equal((await lines(', offset=500, limit=5')).has_more, false);
+  assert.equal((await lines(', offset=500, limit=1')).has_more, true);
+  assert.equal((await lines(', offset=501, limit=1')).has_more, false);
   assert.deepEqual((await lines(', offset=9000')).lines, []);
 });
 

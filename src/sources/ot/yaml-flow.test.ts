@@ -23,9 +23,10 @@ test('a list of maps is a block sequence of flow items', () => {
 });
 
 test('a long list reads the same as a short one', async () => {
-  const many = Array.from({ length: 130 }, (_, i) => ({ name: `n${i}`, args: ['a: b'] }));
+  const many = Array.from({ length: 630 }, (_, i) => ({ name: `n${i}`, args: ['a: b'] }));
   assert.equal(await longYamlFlow(many), yamlFlow(many));
   assert.equal(await longYamlFlow([{ a: 1 }]), '- {a: 1}');
+  assert.deepEqual([await longYamlFlow(null), await longYamlFlow(5), await longYamlFlow('no')], ['null', '5', '"no"']);
 });
 
 test('long lists of strings read the same as short ones, alone and in a map, and there is no end to them', async () => {

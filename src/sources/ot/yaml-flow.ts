@@ -68,11 +68,8 @@ async function* inPieces(list: unknown[], length: number): AsyncGenerator<string
 function style(node: Node, isTop: boolean): void {
   if (isScalar(node)) quote(node);
   if (!isMap(node) && !isSeq(node)) return;
-  const levels = flowLevels(node);
-  const isListOfCollections = isSeq(node) && node.items.some((item) => levelsOf(item) > 0);
   // At the top nesting is shown by lines; below it, two levels fit on one.
-  const isFlow = isTop ? levels <= 1 && !isListOfCollections : levels <= maxFlowLevels;
-  if (isFlow) node.flow = true;
+  if (flowLevels(node) <= (isTop ? 1 : maxFlowLevels)) node.flow = true;
   for (const child of childrenOf(node)) style(child, false);
 }
 
