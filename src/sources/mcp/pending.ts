@@ -36,8 +36,7 @@ export class Pending {
     this.#resolve = resolve;
     this.#reject = reject;
     this.#giveUp = giveUp;
-    if (options.timeoutMs <= 2 * quickMs) this.watch();
-    else stragglers.add(this);
+    stragglers.add(this);
   }
 
   resolve(result: Record<string, unknown>): void {
