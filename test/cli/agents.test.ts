@@ -3,8 +3,15 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
 import { after, before, test } from 'node:test';
+import type { Programs } from '../../src/doors/cli/define.ts';
+import type { Terminal } from '../../src/doors/cli/output.ts';
+import { runCli } from '../../src/doors/cli/run-cli.ts';
 import { cleanEnv, oubliette, root, startTestServer, type TestServer } from '../kit/running-server.ts';
+import { until } from '../kit/until.ts';
+
+const programs: Programs = { version: '0', serve: () => Promise.reject(new Error('not here')) };
 
 let server: TestServer;
 before(async () => {
@@ -182,6 +189,33 @@ test('what the agent asks its caller is answered in the chat', async () => {
   await said(/\{"colour":"green"\}/);
   child.stdin.end();
   assert.deepEqual(await once(child, 'exit'), [0, null]);
+});
+
+test('Ctrl-C at a question stops the turn at once, and what is typed then is the next message', async () => {
+  const declared = {
+    project_id: (await cli(['project', 'show', 'work', '--json'])).json.id,
+    message: '"declared"',
+    context: { caller_id: 'me', caller_tools: [{ name: 'ask', description: 'Asks', inputSchema: { type: 'object' } }] },
+  };
+  const { session_id } = (await cli(['call', 'session_spawn', JSON.stringify(declared), '--json'])).json.value;
+  const input = Object.assign(new PassThrough(), { isTTY: true, setRawMode() {} });
+  const output = Object.assign(new PassThrough(), { isTTY: true, columns: 200, getColorDepth: () => 1 });
+  let out = '';
+  output.on('data', (chunk: Buffer) => (out += chunk.toString()));
+  const said = (pattern: RegExp) => until(() => pattern.test(out));
+  const terminal = { input, output, errors: output } as unknown as Terminal;
+  const talk = runCli(['chat', 'work', '--session', session_id], programs, terminal, { OUBLIETTE_HOME: server.home });
+  await said(/> $/);
+  input.write('me_ask()\r');
+  await said(/Answer for ask/);
+  input.write('half an ans');
+  await said(/half an ans/);
+  input.write('\x03');
+  await said(/Answer for ask[^]*> $/);
+  input.write('6 * 7\r');
+  await said(/^42$/m);
+  input.write('\x04');
+  assert.equal(await talk, 0);
 });
 
 test('a project goes when its sessions are over', async () => {

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { createInterface, type Interface } from 'node:readline';
 import { Option } from 'commander';
 import type { Cli } from '../cli.ts';
@@ -40,6 +41,8 @@ class Chat {
   readonly #live: LiveText;
   #target: Record<string, string>;
   #turn: AbortController | undefined;
+  /** The line that was asked for last, until it is there. */
+  #line: Promise<IteratorResult<string>> | undefined;
   #wantsAsking = true;
 
   constructor(cli: Cli, target: Record<string, string>, first: { agent?: string; model?: string }) {
@@ -54,7 +57,12 @@ class Chat {
       terminal: input.isTTY && output.isTTY,
     });
     this.#lines = this.#reader[Symbol.asyncIterator]();
-    this.#reader.on('SIGINT', () => (this.#turn ? this.#turn.abort() : this.#reader.close()));
+    this.#reader.on('SIGINT', () => {
+      if (!this.#turn) return this.#reader.close();
+      // Whatever was typed at a question is no part of the next message.
+      this.#reader.write(null, { ctrl: true, name: 'u' });
+      this.#turn.abort();
+    });
   }
 
   async run(): Promise<void> {
@@ -134,6 +142,7 @@ class Chat {
     );
     const menu = options.map((option, i) => `  ${i + 1} ${harmless(option.name)}`).join('\n');
     const reply = (await this.#ask(`${menu}\nYour choice: `))?.trim() ?? '';
+    if (this.#turn?.signal.aborted) return;
     const chosen =
       options[Number(reply) - 1] ??
       options.find((option) => option.id === reply || option.name === reply) ??
@@ -146,6 +155,7 @@ class Chat {
 
   async #answer(sessionId: string, event: WireEvent): Promise<void> {
     const reply = (await this.#ask(`Answer for ${harmless(String(event['tool']))} (JSON or text): `)) ?? '';
+    if (this.#turn?.signal.aborted) return;
     let result: unknown = reply;
     try {
       result = JSON.parse(reply);
@@ -165,9 +175,17 @@ class Chat {
     });
   }
 
+  /** The next line; undefined when there is none, or when the turn is stopped first: the line is then the next message. */
   async #ask(question: string): Promise<string | undefined> {
     if (this.#cli.terminal.input.isTTY) this.#cli.terminal.output.write(question);
-    const next = await this.#lines.next();
+    this.#line ??= this.#lines.next();
+    const stopped = this.#turn && once(this.#turn.signal, 'abort');
+    const next = await (stopped ? Promise.race([this.#line, stopped]) : this.#line);
+    if (Array.isArray(next)) {
+      this.#cli.terminal.output.write('\n');
+      return undefined;
+    }
+    this.#line = undefined;
     return next.done ? undefined : next.value;
   }
 }
