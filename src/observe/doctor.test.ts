@@ -50,6 +50,12 @@ test('a home that others may read fails, with the command that mends it', async 
   await rm(join(home, 'admin.token'));
 });
 
+test('a home that is no folder cannot be written to', async () => {
+  const file = join(home, 'a-file');
+  await writeFile(file, '', { mode: 0o600 });
+  assert.equal((await find('home', file))[0]?.text, `${file} is no folder that can be written`);
+});
+
 test('a damaged database is named, a missing home is no failure', async () => {
   assert.equal((await find('home', join(home, 'nowhere')))[0]?.status, 'warn');
   await writeFile(join(home, 'state.db'), 'this is no database, and it is long enough to be looked at', {

@@ -1,4 +1,4 @@
-import { readFile, stat, statfs } from 'node:fs/promises';
+import { access, constants, readFile, stat, statfs } from 'node:fs/promises';
 import { freemem } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -46,6 +46,18 @@ async function homeFindings(home: string): Promise<Finding[]> {
   if (!folder)
     return [
       { status: 'warn', text: `${home} does not exist yet`, advice: 'The first start makes it: oubliette serve' },
+    ];
+  const canWrite = await access(home, constants.W_OK).then(
+    () => folder.isDirectory(),
+    () => false,
+  );
+  if (!canWrite)
+    return [
+      {
+        status: 'fail',
+        text: `${home} is no folder that can be written`,
+        advice: 'Choose another one: --home or OUBLIETTE_HOME',
+      },
     ];
   const findings: Finding[] = [];
   if (process.platform !== 'win32')

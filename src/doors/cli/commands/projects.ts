@@ -52,7 +52,7 @@ export function addProjects(setting: Setting): void {
     ],
     examples: [
       'oubliette project create demo',
-      'oubliette project create site --agent claude --bundle text --level strict',
+      'oubliette project create site --description "Our web site" --bundle text --level strict',
     ],
     async run(cli, [name], options: CreateOptions) {
       const made = await cli.call<Project>('project_create', projectArgs(name, options));
