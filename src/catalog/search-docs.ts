@@ -110,8 +110,10 @@ export class DocTable {
   compare(a: number, b: number): number {
     const byTime = (this.modified[b] as number) - (this.modified[a] as number);
     if (byTime !== 0) return byTime;
-    if (a === b) return 0;
-    return (this.ids[a] as string) < (this.ids[b] as string) ? -1 : 1;
+    const [idA, idB] = [this.ids[a] as string, this.ids[b] as string];
+    // A bundle that somebody copied shares its tools' ids with the first.
+    if (idA === idB) return 0;
+    return idA < idB ? -1 : 1;
   }
 
   row(doc: number): DocRow {
