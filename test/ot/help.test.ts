@@ -54,8 +54,9 @@ Documentation: ${docs}/brave-search/`,
   );
   assert.match(
     await server.run('ot.help(query="demo.foo")'),
-    /## Returns\nA colour word, such as "red"\.\n\n## Example\ndemo\.foo\(text="hello"\)/,
+    /## Arguments\n- text \(str, required\): .+\n\n## Returns\nA colour word, such as "red"\.\n\n## Example\ndemo\.foo\(text="hello"\)/,
   );
+  assert.match(await server.run('ot.help(query="ot.version")'), /## Arguments\n\(none\)\n\n## Returns/);
   assert.match(await server.run('ot.help(query="github.search")'), /## Signature\ngithub\.search\(query: str, repo/);
 });
 
