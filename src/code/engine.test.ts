@@ -251,6 +251,7 @@ test('says what to write instead of Python that is not there', async () => {
     ['sorted([[2], [1]])', /Hint: Compare tuples/],
     ['x = [1, 2]\nx[0:1] = [3]', /Hint: Put the pieces together/],
     ['x = [1, 2]\nx[0], x[1] = x[1], x[0]', /Hint: Take the values into names first/],
+    ['sorted(["b", "A"], key=str.lower)', /Hint: Use a lambda: lambda value: value\.lower\(\)/],
     ['list(iter([1]))', /Hint: Keep a list/],
     ['import re\nre.sub("a", lambda m: "b", "a")', /Hint: Go through re.findall/],
     ['import sys\nsys.exit(1)', /Hint: Use return to end a program/],

@@ -46,6 +46,7 @@ const ways: [RegExp, string | ((match: RegExpExecArray) => string)][] = [
   [/not slice$/, 'Put the pieces together: items = items[:1] + new + items[3:]'],
   [/invalid unpacking target/, 'Take the values into names first, then store them one by one'],
   [/'iterator' object is not iterable|object is not an iterator/, 'Keep a list, and use a for loop over it'],
+  [/'type' object has no attribute '(\w+)'/, (match) => `Use a lambda: lambda value: value.${match[1]}()`],
   [/callable replacement/, 'Go through re.findall or str.split and put the text together'],
   [/exceptions can only be called with/, 'Give an exception one text: raise ValueError(str(value))'],
   [/Value after \* must be an iterable/, 'Make a list of it first: [*list(values)]'],
