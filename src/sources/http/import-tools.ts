@@ -65,7 +65,7 @@ export function importTools(deps: ImportDeps): BuiltInBundle {
         level: 'admin',
         argSchema: OpenApiArgs,
         returns:
-          'bundle, created, skipped, and the report: operations, imported, skipped with reasons, notes, secrets, hosts',
+          'bundle, tools_created, tools_skipped, and the report: operations, imported, not_imported with reasons, notes, secrets, hosts',
         example: 'catalog.import_openapi(url="https://api.example.com/openapi.json", bundle="example")',
         run: (args, call) => takeOpenApi(args, call, deps),
       }),
@@ -93,8 +93,7 @@ async function takeOpenApi(
   const made = importOpenApi(parseDocument(text), { bundle: args.bundle, baseUrl: args.base_url ?? args.url });
   const tools = [...made.tools];
   const report = shownReport(made.report);
-  if (args.dry_run === true) return { bundle: made.bundle.slug, created: 0, skipped: 0, ...report };
-  for (const host of made.report.hosts) dialler.check(`https://${host}`);
+  if (args.dry_run === true) return { bundle: made.bundle.slug, ...report };
   const stored = await store(call.actor, made.bundle, tools, args.conflict ?? 'fail');
   return { bundle: made.bundle.slug, tools_created: stored.created, tools_skipped: stored.skipped, ...report };
 }

@@ -168,6 +168,8 @@ function buildRequest({ method, url, query, headers, body }: Parts, values: Valu
   }
   const sent = body?.fill(values);
   if (sent) filled['content-type'] = sent.contentType;
+  // Where nothing is sent there is nothing to describe: servers look for the body that it announces.
+  else if (body) delete filled['content-type'];
   return { method, url: fillUrl(url, values, search), headers: filled, body: sent?.body ?? null };
 }
 

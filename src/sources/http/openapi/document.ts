@@ -17,12 +17,23 @@ const mostHops = 32;
 
 /** Reads JSON or YAML; throws import.invalid that says what is wrong. */
 export function parseDocument(text: string): unknown {
+  // Also without the mark that some editors put before the first character.
   const trimmed = text.trimStart();
   try {
-    return trimmed.startsWith('{') ? JSON.parse(text) : parseYaml(text, { maxAliasCount: 1_000 });
+    return trimmed.startsWith('{') ? JSON.parse(trimmed) : withoutCircles(parseYaml(trimmed, { maxAliasCount: 1_000 }));
   } catch (error) {
     throw fail('import.invalid', { reason: `it is neither JSON nor YAML: ${(error as Error).message.slice(0, 300)}` });
   }
+}
+
+/** Throws for a value that holds itself, as an alias in YAML can say: it has no end. */
+function withoutCircles(value: unknown): unknown {
+  try {
+    JSON.stringify(value);
+  } catch {
+    throw new Error('an alias leads back to itself, or the text is too large');
+  }
+  return value;
 }
 
 /** Checks that this is a document we can read: OpenAPI 3.0, 3.1 (or newer 3.x) or Swagger 2.0. */

@@ -2,6 +2,7 @@
 import { isObject, textOf } from '../../../schema/index.ts';
 import { openDocument, parseDocument } from './document.ts';
 import { convertOperation, methods, type ConvertOptions, type ImportedTool } from './operations.ts';
+import { leadsNowhere } from './parameters.ts';
 import { SchemaReader, shorten } from './schemas.ts';
 import { secretPrefix } from './secret-names.ts';
 import type { NeededSecret } from './security.ts';
@@ -78,7 +79,9 @@ function* convertAll(options: ConvertOptions, report: ImportReport): Generator<I
   const hosts = new Set<string>();
   const secrets = new Map<string, NeededSecret>();
   for (const [path, given] of Object.entries(paths)) {
-    const pathItem = path.startsWith('x-') ? undefined : document.resolve(given);
+    if (path.startsWith('x-')) continue;
+    const pathItem = document.resolve(given);
+    if (!pathItem) report.skipped.push({ operation: path, reason: leadsNowhere(given) });
     for (const method of pathItem ? methods : []) {
       const operation = pathItem?.[method];
       if (!pathItem || !isObject(operation)) continue;
@@ -93,7 +96,8 @@ function* convertAll(options: ConvertOptions, report: ImportReport): Generator<I
       for (const reason of new Set(converted.notes)) report.notes.push({ operation: name, reason });
       for (const secret of converted.secrets) secrets.set(secret.name, secret);
       report.secrets = [...secrets.values()];
-      report.hosts = [...hosts.add(converted.host)];
+      for (const host of converted.hosts) hosts.add(host);
+      report.hosts = [...hosts];
       yield converted.tool;
     }
   }

@@ -1,8 +1,16 @@
 import { isObject, isTag, textOf, type HttpAuth, type ToolBody } from '../../../schema/index.ts';
 import type { ApiDocument, Value } from './document.ts';
-import { addParameter, declare, noArguments, parametersOf, placeholder, type Arguments } from './parameters.ts';
+import {
+  addParameter,
+  declare,
+  leadsNowhere,
+  noArguments,
+  parametersOf,
+  placeholder,
+  type Arguments,
+} from './parameters.ts';
 import { shorten, type SchemaReader } from './schemas.ts';
-import { credentialsOf, type NeededSecret } from './security.ts';
+import { credentialsOf, isSaidBy, type NeededSecret } from './security.ts';
 import { baseOf } from './servers.ts';
 import type { Slugs } from './slugs.ts';
 
@@ -10,7 +18,7 @@ import type { Slugs } from './slugs.ts';
 export type ImportedTool = ToolBody & { slug: string; version: string };
 
 export type Converted =
-  { tool: ImportedTool; host: string; secrets: NeededSecret[]; notes: string[] } | { problem: string };
+  { tool: ImportedTool; hosts: string[]; secrets: NeededSecret[]; notes: string[] } | { problem: string };
 
 export const methods = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch', 'trace'] as const;
 
@@ -37,14 +45,15 @@ export function convertOperation(
   const base = baseOf(document, pathItem, operation, options.baseUrl);
   if ('problem' in base) return base;
   const args = noArguments();
-  const parameters = parametersOf(document, pathItem, operation);
+  const parameters = parametersOf(document, pathItem, operation, args.notes);
+  const credentials = credentialsOf(document, operation, parameters, prefix);
   for (const parameter of parameters)
-    if (parameter['in'] !== 'body' && parameter['in'] !== 'formData') addParameter(args, parameter, document, schemas);
+    if (parameter['in'] !== 'body' && parameter['in'] !== 'formData' && !isSaidBy(credentials, parameter))
+      addParameter(args, parameter, document, schemas);
   const body = document.isSwagger2
     ? swaggerBody(args, parameters, operation, document, schemas)
     : openApiBody(args, operation, document, schemas);
   const urlTemplate = base.origin + pathTemplate(base.path, path, args);
-  const credentials = credentialsOf(document, operation, prefix);
   const headers = {
     ...args.headers,
     ...credentials.headers,
@@ -52,13 +61,9 @@ export function convertOperation(
     ...(body && { 'Content-Type': body.contentType }),
   };
   const query = { ...args.query, ...credentials.query };
-  const { schema: argSchema, isCut } = schemas.close({
-    type: 'object',
-    properties: args.properties,
-    ...(args.required.length > 0 && { required: [...new Set(args.required)] }),
-    additionalProperties: false,
-  });
-  if (isCut) args.notes.push('parts of the argument schema were left open, because it is very large');
+  const { schema: argSchema, isCut } = schemas.close(args.properties, args.required);
+  if (isCut)
+    args.notes.push('parts of the argument schema were left open, because it is very large or leads back to itself');
   const summary = shorten(textOf(operation['summary']), 150);
   const description = [summary, shorten(textOf(operation['description']), 900)]
     .filter((text, index, all) => text !== '' && all.indexOf(text) === index)
@@ -66,7 +71,7 @@ export function convertOperation(
   const operationId = typeof operation['operationId'] === 'string' ? operation['operationId'] : undefined;
   const slug = slugs.take(operationId, `${method} ${path.replace(/[{}]/g, ' ')}`);
   return {
-    host: base.host,
+    hosts: [base.host, ...credentials.hosts],
     secrets: credentials.secrets,
     notes: [...args.notes, ...credentials.notes],
     tool: {
@@ -130,7 +135,7 @@ interface Body {
 }
 
 const preferred = [
-  /^application\/json\b/i,
+  /^application\/json\s*(;|$)/i,
   /^application\/[\w.+-]*json\b/i,
   /^\*\/\*$/,
   /^application\/x-www-form-urlencoded\b/i,
@@ -146,6 +151,8 @@ function openApiBody(
   schemas: SchemaReader,
 ): Body | undefined {
   const requestBody = document.resolve(operation['requestBody']);
+  if (!requestBody && operation['requestBody'] !== undefined)
+    args.notes.push(`the body is left out: ${leadsNowhere(operation['requestBody'])}`);
   const content = requestBody?.['content'];
   if (!requestBody || !isObject(content)) return undefined;
   const contentTypes = Object.keys(content);

@@ -6,6 +6,7 @@ const counts = ['minLength', 'maxLength', 'minItems', 'maxItems', 'minProperties
 const numbers = ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum'];
 const maxDescription = 600;
 const maxDepth = 24;
+const maxBranches = 200;
 
 /**
  * Turns the schemas of one document into JSON Schema that compiles: what a document says wrong or what only
@@ -18,6 +19,9 @@ export class SchemaReader {
   /** Converted targets of references, kept while one document is read. */
   readonly #targets = new Map<string, Target>();
 
+  /** What each argument costs, of those that several operations share. */
+  readonly #costs = new WeakMap<Value, number>();
+
   constructor(document: ApiDocument, maxBytes = 24_000) {
     this.#document = document;
     this.#maxBytes = maxBytes;
@@ -28,14 +32,21 @@ export class SchemaReader {
     return convert(schema, 0);
   }
 
-  /** Adds the definitions that a schema refers to. `isCut` says that some were left open. */
-  close(schema: Value): { schema: Value; isCut: boolean } {
+  /** The schema of these arguments, with the definitions that they refer to. `isCut` says that parts were left open. */
+  close(properties: Record<string, Value>, required: string[]): { schema: Value; isCut: boolean } {
+    const fitted = this.#fitted(properties);
+    const schema: Value = {
+      type: 'object',
+      properties: fitted.properties,
+      ...(required.length > 0 && { required: [...new Set(required)] }),
+      additionalProperties: false,
+    };
+    let { isCut } = fitted;
     const wanted = refsIn(schema);
-    if (wanted.length === 0) return { schema, isCut: false };
+    if (wanted.length === 0) return { schema, isCut };
     const names = new Map<string, string>();
     const found = new Map<string, Target | undefined>();
     let left = this.#maxBytes;
-    let isCut = false;
     let isUsual = true;
     for (let at = 0; at < wanted.length; at++) {
       const ref = wanted[at] as string;
@@ -45,12 +56,12 @@ export class SchemaReader {
       const name = uniqueName(usual, found);
       isUsual &&= name === usual;
       names.set(ref, name);
-      if (!target || target.bytes > left) {
+      if (!target || target.cost > left || this.#isEndless(ref)) {
         found.set(name, undefined);
         isCut ||= target !== undefined;
         continue;
       }
-      left -= target.bytes;
+      left -= target.cost;
       found.set(name, target);
       wanted.push(...target.refs);
     }
@@ -64,6 +75,35 @@ export class SchemaReader {
     return { schema: { ...(rename(schema, nameOf) as Value), $defs }, isCut };
   }
 
+  /** Documents without references hold everything in place: what is too much is cut where it is deepest. */
+  #fitted(properties: Record<string, Value>): { properties: Record<string, Value>; isCut: boolean } {
+    let left = 1.5 * this.#maxBytes;
+    let isCut = false;
+    const fitted = Object.entries(properties).map(([name, given]) => {
+      let cost = this.#costs.get(given);
+      if (cost === undefined) this.#costs.set(given, (cost = costOf(given)));
+      let schema = given;
+      for (let depth = 6; cost > left && depth >= 0; depth--) cost = costOf((schema = pruned(given, depth)));
+      isCut ||= schema !== given;
+      left -= cost;
+      return [name, schema] as const;
+    });
+    return { properties: isCut ? Object.fromEntries(fitted) : properties, isCut };
+  }
+
+  /** True when a definition leads back to itself without a step into the value: no value could ever be checked. */
+  #isEndless(ref: string): boolean {
+    const seen = new Set<string>();
+    const next = (each: string): readonly string[] => this.#target(each)?.inPlace ?? [];
+    const open = [...next(ref)];
+    for (const each of open) {
+      if (each === ref) return true;
+      if (!seen.has(each)) open.push(...next(each));
+      seen.add(each);
+    }
+    return false;
+  }
+
   #target(ref: string): Target | undefined {
     const known = this.#targets.get(ref);
     if (known) return known;
@@ -73,7 +113,8 @@ export class SchemaReader {
     const made: Target = {
       schema,
       refs: refsIn(schema),
-      bytes: JSON.stringify(schema).length,
+      inPlace: refsInPlace(schema),
+      cost: costOf(schema),
       name: usualName(ref),
       named: rename(schema, usualName) as Value,
     };
@@ -86,7 +127,9 @@ export class SchemaReader {
 interface Target {
   schema: Value;
   refs: string[];
-  bytes: number;
+  /** Those that look at the same value. */
+  inPlace: string[];
+  cost: number;
   name: string;
   /** The schema as nearly every tool has it: one object for all. */
   named: Value;
@@ -94,7 +137,8 @@ interface Target {
 
 function convert(schema: unknown, depth: number): Value {
   if (!isObject(schema) || depth > maxDepth) return {};
-  if (typeof schema['$ref'] === 'string') return schema['$ref'].startsWith('#/') ? { $ref: schema['$ref'] } : {};
+  if (typeof schema['$ref'] === 'string')
+    return schema['$ref'].startsWith('#/') ? orNull({ $ref: schema['$ref'] }, schema) : {};
   const made: Value = {};
   const type = typeOf(schema);
   if (type !== undefined) made['type'] = type;
@@ -120,11 +164,23 @@ function convert(schema: unknown, depth: number): Value {
   if (schema['uniqueItems'] === true) made['uniqueItems'] = true;
   if (isObject(schema['items'])) made['items'] = convert(schema['items'], depth + 1);
   readProperties(schema, made, depth);
-  for (const key of ['oneOf', 'anyOf', 'allOf'] as const) {
-    const branches = Array.isArray(schema[key]) ? schema[key].filter(isObject) : [];
-    if (branches.length > 0) made[key] = branches.map((each) => convert(each, depth + 1));
-  }
-  return made;
+  const branches = (key: string): Value[] => {
+    const all = Array.isArray(schema[key]) ? schema[key].filter(isObject) : [];
+    return all.length > maxBranches ? [] : all.map((each) => convert(each, depth + 1));
+  };
+  // One of several: which one it is shows in what was left out above, and often in nothing at all.
+  const [every, any, one] = [branches('allOf'), branches('anyOf'), branches('oneOf')];
+  if (any.length > 0 && one.length > 0) every.push({ anyOf: one });
+  if (any.length + one.length > 0) made['anyOf'] = any.length > 0 ? any : one;
+  if (every.length > 0) made['allOf'] = every;
+  return type === undefined && (made['allOf'] ?? made['anyOf']) ? orNull(made, schema) : made;
+}
+
+/** Where a type is said it says that null is taken too; what a reference or a composition says has to be widened. */
+function orNull(made: Value, { nullable }: Value): Value {
+  if (nullable !== true) return made;
+  const { description, ...rest } = made;
+  return { ...(description !== undefined && { description }), anyOf: [rest, { type: 'null' }] };
 }
 
 function typeOf(schema: Value): unknown {
@@ -192,6 +248,32 @@ function isPattern(text: string): boolean {
   } catch {
     return false;
   }
+}
+
+/** Its length, or what its parts weigh where they are many: of both a schema may have so much only. */
+function costOf(schema: Value): number {
+  const text = JSON.stringify(schema);
+  return Math.max(text.length, 30 * (text.split('{').length - 1));
+}
+
+/** The same schema, in which everything below this depth is only what its type and its description say. */
+function pruned(schema: Value, depth: number): Value {
+  const { type, description, properties, items, additionalProperties, allOf, anyOf, ...rest } = schema;
+  const said: Value = { ...(type !== undefined && { type }), ...(description !== undefined && { description }) };
+  if (depth === 0) return said;
+  const each = (part: unknown): unknown => (isObject(part) ? pruned(part, depth - 1) : part);
+  const below = { items, additionalProperties };
+  for (const [key, part] of Object.entries(below)) if (part !== undefined) said[key] = each(part);
+  for (const [key, list] of Object.entries({ allOf, anyOf })) if (Array.isArray(list)) said[key] = list.map(each);
+  if (isObject(properties))
+    said['properties'] = Object.fromEntries(Object.entries(properties).map(([name, part]) => [name, each(part)]));
+  return { ...said, ...rest };
+}
+
+/** References that are applied to the value itself, not to a part of it. */
+function refsInPlace(schema: Value): string[] {
+  if (typeof schema['$ref'] === 'string') return [schema['$ref']];
+  return [schema['allOf'], schema['anyOf']].flat().flatMap((each) => (isObject(each) ? refsInPlace(each) : []));
 }
 
 function refsIn(value: unknown): string[] {

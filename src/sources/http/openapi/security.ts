@@ -14,17 +14,45 @@ export interface Credentials {
   headers: Record<string, string>;
   query: Record<string, string>;
   secrets: NeededSecret[];
+  /** Where tokens are asked for. */
+  hosts: string[];
   notes: string[];
 }
 
 type Part = { auth?: HttpAuth; header?: [string, string]; query?: [string, string]; secrets: NeededSecret[] };
 
 /** The first alternative of `security` that can be expressed; an operation that may be called without gets none. */
-export function credentialsOf(document: ApiDocument, operation: Value, prefix: string): Credentials {
-  const none: Credentials = { headers: {}, query: {}, secrets: [], notes: [] };
+export function credentialsOf(
+  document: ApiDocument,
+  operation: Value,
+  parameters: readonly Value[],
+  prefix: string,
+): Credentials {
+  const made = describedCredentials(document, operation, prefix);
+  const isBare = !made.auth && Object.keys(made.headers).length === 0;
+  const asked = parameters.find((each) => each['in'] === 'header' && /^authorization$/i.test(textOf(each['name'])));
+  // Some documents know no other way to say that one must sign in.
+  if (isBare && asked?.['required'] === true) {
+    const name = `${prefix}_AUTHORIZATION`;
+    made.headers['Authorization'] = `\${${name}}`;
+    made.secrets.push({ name, description: 'the whole Authorization header' });
+  }
+  return made;
+}
+
+/** True for a parameter that would say what the credentials say already. */
+export function isSaidBy({ auth, headers, query }: Credentials, { in: place, name }: Value): boolean {
+  if (place === 'cookie')
+    return (headers['Cookie'] ?? '').split('; ').some((each) => each.startsWith(`${textOf(name)}=`));
+  const said = place === 'query' ? Object.keys(query) : place === 'header' ? Object.keys(headers) : [];
+  if (auth?.type === 'apiKey' && auth.in === place) said.push(auth.name);
+  return said.some((each) => each.toLowerCase() === textOf(name).toLowerCase());
+}
+
+function describedCredentials(document: ApiDocument, operation: Value, prefix: string): Credentials {
   const wanted = Array.isArray(operation['security']) ? operation['security'] : document.root['security'];
   const alternatives = Array.isArray(wanted) ? wanted.filter(isObject) : [];
-  if (alternatives.length === 0 || alternatives.some((each) => Object.keys(each).length === 0)) return none;
+  if (alternatives.length === 0 || alternatives.some((each) => Object.keys(each).length === 0)) return join([]);
   const problems: string[] = [];
   for (const alternative of alternatives) {
     const parts = Object.entries(alternative).map(([name, scopes]) => partOf(document, name, scopes, prefix));
@@ -32,18 +60,23 @@ export function credentialsOf(document: ApiDocument, operation: Value, prefix: s
     if (problem === undefined) return join(parts as Part[]);
     problems.push(problem as string);
   }
-  return { ...none, notes: [`sent without credentials: ${problems[0]}`] };
+  return { ...join([]), notes: [`sent without credentials: ${problems[0]}`] };
 }
 
 function join(parts: Part[]): Credentials {
-  const made: Credentials = { headers: {}, query: {}, secrets: [], notes: [] };
+  const made: Credentials = { headers: {}, query: {}, secrets: [], hosts: [], notes: [] };
   for (const part of parts) {
     made.secrets.push(...part.secrets);
-    if (part.header) made.headers[part.header[0]] = part.header[1];
+    if (part.header) {
+      const [name, value] = part.header;
+      made.headers[name] = name === 'Cookie' && made.headers[name] ? `${made.headers[name]}; ${value}` : value;
+    }
     if (part.query) made.query[part.query[0]] = part.query[1];
     if (!part.auth) continue;
-    if (!made.auth) made.auth = part.auth;
-    else if (part.auth.type === 'apiKey')
+    if (!made.auth) {
+      made.auth = part.auth;
+      if (part.auth.type === 'oauth2') made.hosts.push(new URL(part.auth.tokenUrl).host);
+    } else if (part.auth.type === 'apiKey')
       (part.auth.in === 'header' ? made.headers : made.query)[part.auth.name] = part.auth.value;
     else made.notes.push('two ways to sign in are wanted at once; the first one is used');
   }
@@ -76,7 +109,7 @@ function apiKey(scheme: Value, holder: string): Part | string {
   const { name } = scheme;
   const secrets = [{ name: holder, description: `the API key (${textOf(scheme['in'])} ${textOf(name)})` }];
   if (typeof name !== 'string' || name === '') return 'an API key without a name';
-  if (scheme['in'] === 'cookie') return { header: ['Cookie', `${name}=\${${holder}}`], secrets };
+  if (scheme['in'] === 'cookie') return { header: ['Cookie', `${literal(name)}=\${${holder}}`], secrets };
   if (scheme['in'] === 'query')
     return { auth: { type: 'apiKey', in: 'query', name: literal(name), value: `\${${holder}}` }, secrets };
   if (!/^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/.test(name))
@@ -94,7 +127,12 @@ function oauth(scheme: Value, scopes: unknown, secret: (ending: string) => strin
   const flatFlow = scheme['flow'] === 'application' ? scheme : undefined;
   const flow = isObject(scheme['flows']) ? scheme['flows']['clientCredentials'] : flatFlow;
   const tokenUrl = isObject(flow) ? flow['tokenUrl'] : undefined;
-  if (typeof tokenUrl !== 'string' || !/^https?:\/\/[^/{}@\s]+(\/|$)/.test(tokenUrl) || tokenUrl.includes('${'))
+  if (
+    typeof tokenUrl !== 'string' ||
+    !URL.canParse(tokenUrl) ||
+    !/^https?:\/\/[^/{}@\s]+(\/|$)/.test(tokenUrl) ||
+    tokenUrl.includes('${')
+  )
     return bearer(secret('_TOKEN'), 'an OAuth access token');
   const scope = Array.isArray(scopes) ? scopes.filter((each) => typeof each === 'string').join(' ') : '';
   const [clientId, clientSecret] = [secret('_CLIENT_ID'), secret('_CLIENT_SECRET')];

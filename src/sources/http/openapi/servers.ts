@@ -34,20 +34,23 @@ function fillVariables(url: string, variables: unknown): string {
 }
 
 function swaggerServers(root: Value, operation: Value): string[] {
-  const { host, basePath = '' } = root;
-  if (typeof host !== 'string' || host === '') return [textOf(basePath)];
+  const host = textOf(root['host']).trim();
+  const basePath = textOf(root['basePath']).replace(/^\/*/, '/');
+  if (host === '') return [basePath];
+  // Some write a whole address.
+  if (/^https?:\/\//i.test(host)) return [host.replace(/\/*$/, '') + basePath];
   const schemes = [operation['schemes'], root['schemes']].find((list) => Array.isArray(list) && list.length > 0) as
     unknown[] | undefined;
   const scheme = schemes?.includes('https') || !schemes?.includes('http') ? 'https' : 'http';
-  return [`${scheme}://${host}${textOf(basePath)}`];
+  return [`${scheme}://${host}${basePath}`];
 }
 
 function absolute(text: string, from: string | undefined): Base {
   const trimmed = text.trim();
-  const url = URL.parse(trimmed.startsWith('//') ? `https:${trimmed}` : trimmed, from);
+  const url = URL.parse(trimmed.startsWith('//') ? `https:${trimmed}` : trimmed || '/', from);
   if (!url)
     return {
-      problem: `the server ${JSON.stringify(trimmed.slice(0, 100))} has no host. Say where the API is with --base-url`,
+      problem: `the server ${JSON.stringify(trimmed.slice(0, 100))} has no host. Say where the API is with base_url (--base-url)`,
     };
   if (url.protocol !== 'http:' && url.protocol !== 'https:')
     return { problem: `the server speaks ${url.protocol.slice(0, -1)}, not http` };

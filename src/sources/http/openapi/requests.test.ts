@@ -1,0 +1,241 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { compileSchema } from '../../../schema/index.ts';
+import { compileRequest } from '../request-plan.ts';
+import { one, propertiesOf, read, requestOf, v3 } from './fixtures/read-document.ts';
+import { parseDocument, type ImportedTool } from './index.ts';
+
+/** What a call with these arguments sends. */
+function sent(tool: ImportedTool | undefined, args: Record<string, unknown>) {
+  const checked = compileSchema(tool!.argSchema).check(args, '/args');
+  assert.ok(checked.ok, JSON.stringify(checked));
+  const plan = compileRequest(requestOf(tool), tool!.argSchema);
+  const built = plan.build({ args, secret: (name) => `<${name}>` });
+  plan.auth?.apply(built, { args, secret: (name) => `<${name}>` });
+  return built;
+}
+const search = (tool: ImportedTool | undefined, args: Record<string, unknown>): string =>
+  decodeURIComponent(new URL(sent(tool, args).url).search);
+const takes = (tool: ImportedTool | undefined, args: unknown): boolean =>
+  compileSchema(tool!.argSchema).check(args, '/args').ok;
+const refTo = (name: string) => ({ $ref: `#/components/schemas/${name}` });
+
+test('values of a query are sent as their style says, also when their schema is a reference or composed', () => {
+  const schemas = {
+    Filter: { type: 'object', properties: { name: { type: 'string' }, age: { type: 'integer' } } },
+    Narrow: { allOf: [refTo('Filter'), { properties: { only: { type: 'boolean' } } }] },
+    Ids: { type: 'array', items: { type: 'integer' } },
+    Maybe: { oneOf: [refTo('Filter'), { type: 'null' }] },
+  };
+  const of = (parameter: object) =>
+    one({ parameters: [{ name: 'f', in: 'query', ...parameter }] }, { components: { schemas } }).tools[0];
+  const deep = { style: 'deepObject', explode: true };
+  assert.equal(search(of({ ...deep, schema: refTo('Filter') }), { f: { name: 'a', age: 1 } }), '?f[name]=a&f[age]=1');
+  assert.equal(
+    search(of({ ...deep, schema: refTo('Narrow') }), { f: { age: 1, only: true } }),
+    '?f[age]=1&f[only]=true',
+  );
+  assert.equal(search(of({ ...deep, schema: refTo('Ids') }), { f: [1, 2] }), '?f[]=1&f[]=2');
+  assert.equal(search(of({ schema: refTo('Filter') }), { f: { name: 'a' } }), '?name=a');
+  assert.equal(search(of({ schema: refTo('Maybe') }), { f: { name: 'a' } }), '?name=a');
+  assert.equal(search(of({ schema: refTo('Ids') }), { f: [1, 2] }), '?f=1&f=2');
+  assert.equal(search(of({ schema: refTo('Ids'), explode: false }), { f: '1,2' }), '?f=1,2');
+  assert.equal(search(of({ schema: refTo('Ids'), style: 'pipeDelimited' }), { f: '1|2' }), '?f=1|2');
+  assert.equal(search(of({ schema: refTo('Ids'), style: 'pipeDelimited', explode: true }), { f: [1, 2] }), '?f=1&f=2');
+  assert.equal(search(of({ schema: refTo('Filter'), explode: false }), { f: 'name,a' }), '?f=name,a');
+  const content = { 'application/json': { schema: refTo('Filter') } };
+  assert.equal(search(of({ content }), { f: { name: 'a' } }), '?f={"name":"a"}');
+  // A plain value beside an object has no place where each property is sent by its name.
+  const either = { anyOf: [{ type: 'integer' }, { type: 'object', properties: { gte: { type: 'integer' } } }] };
+  const created = of({ ...deep, schema: either });
+  assert.equal(search(created, { f: { gte: 1 } }), '?f[gte]=1');
+  assert.equal(takes(created, { f: 1 }), false);
+  assert.equal(search(of({ schema: either }), { f: 1 }), '?f=1');
+});
+
+test('a property that no template can name is told', () => {
+  const schema = { type: 'object', properties: { 'a.b': {}, c: {} } };
+  const { tools, report } = one({ parameters: [{ name: 'f', in: 'query', style: 'deepObject', schema }] });
+  assert.deepEqual(requestOf(tools[0]).query, { 'f[c]': '${f.c}' });
+  assert.deepEqual(
+    report.notes.map((note) => note.reason),
+    ['a.b of f is not sent'],
+  );
+});
+
+test('labels and matrix parameters stand in the path with their marks', () => {
+  const of = (parameter: object) =>
+    one({ parameters: [{ name: 'id', in: 'path', required: true, ...parameter }] }, {}, '/a{id}/b');
+  assert.equal(sent(of({ style: 'label' }).tools[0], { id: 5 }).url, 'https://api.example.org/v1/a.5/b');
+  const matrix = of({ style: 'matrix', explode: true });
+  assert.equal(sent(matrix.tools[0], { id: [3, 4] }).url, 'https://api.example.org/v1/a;id=3,4/b');
+  assert.match(matrix.report.notes[0]!.reason, /separated by commas/);
+});
+
+test('an optional body that is not given announces no content', () => {
+  const requestBody = { content: { 'application/json': { schema: { type: 'object' } } } };
+  const { tools } = read(v3({ '/x': { post: { operationId: 'op', requestBody } } }));
+  assert.deepEqual([sent(tools[0], {}).headers, sent(tools[0], {}).body], [{}, null]);
+  assert.deepEqual(sent(tools[0], { body: {} }).headers, { 'content-type': 'application/json' });
+});
+
+test('plain JSON is chosen before patches in JSON', () => {
+  const content = { 'application/json-patch+json': {}, 'application/json; charset=utf-8': {} };
+  const { tools } = one({ requestBody: { content } });
+  assert.equal(requestOf(tools[0]).headers!['Content-Type'], 'application/json; charset=utf-8');
+});
+
+test('a parameter that is the credential itself is no argument', () => {
+  const parameters = ['X-Key', 'other'].map((name) => ({ name, in: 'header', required: true, schema: {} }));
+  const of = (scheme: object, more: object[] = []) =>
+    one(
+      { parameters: [...parameters, ...more], security: [{ main: [] }] },
+      { components: { securitySchemes: { main: { type: 'apiKey', ...scheme } } } },
+    ).tools[0];
+  const key = of({ in: 'header', name: 'x-key' });
+  assert.deepEqual(Object.keys(propertiesOf(key)), ['other']);
+  assert.equal(sent(key, { other: 'a' }).headers['x-key'], '<PET_STORE_MAIN>');
+  const query = of({ in: 'query', name: 'k' }, [{ name: 'k', in: 'query' }]);
+  assert.equal(search(query, { X_Key: 'a', other: 'b' }), '?k=<PET_STORE_MAIN>');
+  const cookie = of({ in: 'cookie', name: 'sid' }, [{ name: 'sid', in: 'cookie' }]);
+  assert.equal(sent(cookie, { X_Key: 'a', other: 'b' }).headers['cookie'], 'sid=<PET_STORE_MAIN>');
+});
+
+test('two keys in cookies are sent in one header', () => {
+  const securitySchemes = Object.fromEntries(['a', 'b'].map((name) => [name, { type: 'apiKey', in: 'cookie', name }]));
+  const { tools } = one({ security: [{ a: [], b: [] }] }, { components: { securitySchemes } });
+  assert.equal(sent(tools[0], {}).headers['cookie'], 'a=<PET_STORE_A>; b=<PET_STORE_B>');
+});
+
+test('an Authorization header that must be given is a secret', () => {
+  const parameters = [{ name: 'authorization', in: 'header', required: true, schema: {} }];
+  const asked = one({ parameters });
+  assert.equal(sent(asked.tools[0], {}).headers['authorization'], '<PET_STORE_AUTHORIZATION>');
+  assert.deepEqual(asked.report.secrets, [
+    { name: 'PET_STORE_AUTHORIZATION', description: 'the whole Authorization header' },
+  ]);
+  const main = { type: 'http', scheme: 'bearer' };
+  const described = one({ parameters, security: [{ main: [] }] }, { components: { securitySchemes: { main } } });
+  assert.equal(sent(described.tools[0], {}).headers['content-type'], undefined);
+  assert.deepEqual(
+    described.report.secrets.map(({ name }) => name),
+    ['PET_STORE_MAIN_TOKEN'],
+  );
+});
+
+test('the host of the token server is one of the hosts', () => {
+  const flows = { clientCredentials: { tokenUrl: 'https://login.example.com/token' } };
+  const securitySchemes = { main: { type: 'oauth2', flows } };
+  const { report } = one({ security: [{ main: [] }] }, { components: { securitySchemes } });
+  assert.deepEqual(report.hosts, ['api.example.org', 'login.example.com']);
+  flows.clientCredentials.tokenUrl = 'https://[login/token';
+  const odd = one({ security: [{ main: [] }] }, { components: { securitySchemes } });
+  assert.equal(requestOf(odd.tools[0]).auth!.type, 'bearer');
+});
+
+test('Swagger 2.0 documents with an odd host or none at all lead where they should', () => {
+  const base = (more: object, baseUrl?: string) =>
+    requestOf(read({ swagger: '2.0', paths: { '/p': { get: {} } }, ...more }, { baseUrl }).tools[0]).urlTemplate;
+  assert.equal(base({}, 'https://h.example.org/spec/swagger.json'), 'https://h.example.org/p');
+  assert.equal(base({ basePath: 'v1' }, 'https://h.example.org/spec/swagger.json'), 'https://h.example.org/v1/p');
+  assert.equal(base({ host: 'h.example.org', basePath: 'v1' }), 'https://h.example.org/v1/p');
+  assert.equal(base({ host: 'http://h.example.org/', basePath: '/v1' }), 'http://h.example.org/v1/p');
+  assert.equal(base({ host: 'h.example.org', schemes: ['http'] }), 'http://h.example.org/p');
+});
+
+test('an address of a server that is empty is the root of where the document came from', () => {
+  const document = { ...v3({ '/x': { get: {} } }), servers: [{ url: '' }] };
+  const { tools } = read(document, { baseUrl: 'https://h.example.org/spec/openapi.json' });
+  assert.equal(requestOf(tools[0]).urlTemplate, 'https://h.example.org/x');
+});
+
+test('what lies outside the document is told', () => {
+  const { report } = read(
+    v3({
+      '/gone': { $ref: './gone.yaml' },
+      '/x': { get: { parameters: [{ $ref: 'p.yaml#/limit' }], requestBody: { $ref: 'b.yaml' } } },
+    }),
+  );
+  assert.deepEqual(report.skipped, [{ operation: '/gone', reason: './gone.yaml is not in the document' }]);
+  assert.deepEqual(
+    report.notes.map((note) => note.reason),
+    [
+      'a parameter is left out: p.yaml#/limit is not in the document',
+      'the body is left out: b.yaml is not in the document',
+    ],
+  );
+});
+
+test('alternatives that do not exclude each other, and null where it is allowed, are taken', () => {
+  const schemas = {
+    Cat: { type: 'object', properties: { purrs: { type: 'boolean' } } },
+    Pet: { oneOf: [refTo('Cat'), { type: 'object', properties: { barks: { type: 'boolean' } } }] },
+    Both: { oneOf: [{ required: ['a'], properties: { a: {} } }], anyOf: [{ required: ['b'], properties: { b: {} } }] },
+    Owner: {
+      type: 'object',
+      properties: {
+        pet: { nullable: true, description: 'whose', allOf: [refTo('Cat')] },
+        cat: { nullable: true, ...refTo('Cat') },
+        firm: { allOf: [refTo('Cat')] },
+      },
+    },
+  };
+  const taking = (name: string, value: unknown): boolean => {
+    const requestBody = { content: { 'application/json': { schema: refTo(name) } } };
+    return takes(one({ requestBody }, { components: { schemas } }).tools[0], { body: value });
+  };
+  assert.deepEqual(
+    [taking('Pet', { purrs: true }), taking('Pet', { purrs: 1, barks: 2 }), taking('Pet', 5)],
+    [true, false, false],
+  );
+  assert.deepEqual(
+    [taking('Both', { a: 1, b: 1 }), taking('Both', { a: 1 }), taking('Both', { b: 1 })],
+    [true, false, false],
+  );
+  assert.deepEqual([taking('Owner', { pet: null, cat: null }), taking('Owner', { firm: null })], [true, false]);
+});
+
+test('a schema that leads back to itself, or is very large in place, costs only itself', () => {
+  const circles = {
+    A: refTo('B'),
+    B: { allOf: [{ oneOf: [refTo('A')] }] },
+    Tree: { type: 'object', properties: { child: refTo('Tree'), odd: refTo('A') } },
+  };
+  const of = (schema: object) =>
+    one({ requestBody: { content: { 'application/json': { schema } } } }, { components: { schemas: circles } });
+  assert.ok(takes(of(refTo('A')).tools[0], { body: { anything: 1 } }));
+  const tree = of(refTo('Tree'));
+  assert.ok(takes(tree.tools[0], { body: { child: { child: {} }, odd: 5 } }));
+  assert.equal(takes(tree.tools[0], { body: { child: 5 } }), false);
+  assert.match(tree.report.notes[0]!.reason, /leads back to itself/);
+
+  const wide = (depth: number): object => ({
+    type: 'object',
+    description: 'a part',
+    properties: Object.fromEntries(
+      Array.from({ length: 8 }, (_, n) => [`p${n}`, depth === 0 ? { type: 'string' } : wide(depth - 1)]),
+    ),
+    required: ['p0'],
+  });
+  const large = of(wide(4));
+  assert.match(large.report.notes[0]!.reason, /very large/);
+  assert.equal(takes(large.tools[0], { body: { p0: { p0: 5 } } }), false);
+  assert.ok(takes(large.tools[0], { body: { p0: { p0: { p0: {} } } } }));
+  const many = of({ anyOf: Array.from({ length: 600 }, (_, n) => ({ type: 'string', const: `c${n}` })) });
+  assert.ok(takes(many.tools[0], { body: 'c599' }));
+});
+
+test('a text with a mark of its encoding is read, one that holds itself is refused', () => {
+  assert.deepEqual(parseDocument('\ufeff{"openapi":"3.0.0"}'), { openapi: '3.0.0' });
+  assert.deepEqual(parseDocument('\ufeffopenapi: 3.0.0'), { openapi: '3.0.0' });
+  assert.throws(() => parseDocument('a: &a\n  x: *a\n  y: *a\n'), {
+    code: 'import.invalid',
+    message: /leads back to itself/,
+  });
+  assert.deepEqual(parseDocument('a: &a { b: 1 }\nc: *a'), { a: { b: 1 }, c: { b: 1 } });
+});
+
+test('a parameter with a name that every object has is an argument', () => {
+  const { tools } = one({ parameters: [{ name: 'constructor', in: 'query', schema: { type: 'string' } }] });
+  assert.equal(search(tools[0], { constructor_2: 'x' }), '?constructor=x');
+});
