@@ -4,6 +4,7 @@ import { chmod, lstat, mkdir, mkdtemp, readFile, rm, stat, symlink, writeFile } 
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { parse as parseToml } from 'smol-toml';
+import { parse as parseYaml } from 'yaml';
 import { oubliette, startTestServer, type TestServer } from '../kit/running-server.ts';
 
 let server: TestServer;
@@ -17,8 +18,11 @@ after(async () => {
   await rm(person, { recursive: true, force: true });
 });
 
-const run = (...args: string[]) =>
-  oubliette([...args, '--home', server.home, '--json'], { env: { HOME: person, XDG_CONFIG_HOME: '', CODEX_HOME: '' } });
+const run = (...args: string[]) => runWith({}, ...args);
+const runWith = (env: Record<string, string>, ...args: string[]) =>
+  oubliette([...args, '--home', server.home, '--json'], {
+    env: { HOME: person, XDG_CONFIG_HOME: '', CODEX_HOME: '', ...env },
+  });
 const put = async (file: string, text: string): Promise<void> => {
   await mkdir(dirname(join(person, file)), { recursive: true });
   await writeFile(join(person, file), text);
@@ -185,4 +189,39 @@ test('import clients finds what other clients have, keeps credentials as secrets
   assert.deepEqual(again.json.added, []);
   assert.match(again.json.found.find((each: any) => each.name === 'files').problem, /there already/);
   assert.equal(await readFile(join(server.home, 'config.yaml'), 'utf8'), before);
+});
+
+test('import clients keeps servers of one name apart, with the secrets of each, and leaves none of a refused one', async () => {
+  const remote = (token: string) => ({
+    command: 'npx',
+    args: ['remote', '--header', 'Authorization:${AUTH_HEADER}'],
+    env: { AUTH_HEADER: `Bearer ${token}` },
+  });
+  await put('.claude.json', JSON.stringify({ mcpServers: { twin: remote('token-of-claude') } }));
+  await put(
+    '.cursor/mcp.json',
+    JSON.stringify({
+      mcpServers: {
+        twin: remote('token-of-cursor'),
+        '': { url: 'https://x.example.com', headers: { 'X-Key': 'key-of-nobody' } },
+      },
+    }),
+  );
+  await put(
+    '.codex/config.toml',
+    '[mcp_servers.figma]\nurl = "https://figma.example.com/mcp"\nbearer_token_env_var = "FIGMA"\nenv_http_headers = { X-Team = "TEAM" }\n',
+  );
+  const done = await runWith({ FIGMA: 'token-of-figma', TEAM: 'blue' }, 'import', 'clients');
+  assert.equal(done.code, 0, done.err);
+  assert.deepEqual(done.json.added.sort(), ['figma', 'twin', 'twin-cursor']);
+  const config = parseYaml(await readFile(join(server.home, 'config.yaml'), 'utf8')).servers;
+  assert.deepEqual(config.twin.args, ['remote', '--header', 'Authorization:$${AUTH_HEADER}']);
+  assert.equal(config.twin.env.AUTH_HEADER, 'Bearer ${TWIN_AUTH_HEADER}');
+  assert.equal(config['twin-cursor'].env.AUTH_HEADER, 'Bearer ${TWIN_CURSOR_AUTH_HEADER}');
+  assert.deepEqual(config.figma.headers, { 'X-Team': 'blue', Authorization: 'Bearer ${FIGMA_AUTHORIZATION}' });
+  assert.equal(done.json.failed.length, 1);
+  const { secrets } = (await run('secret', 'list')).json;
+  const names = secrets.map((each: { name: string }) => each.name);
+  assert.ok(names.includes('TWIN_AUTH_HEADER') && names.includes('TWIN_CURSOR_AUTH_HEADER'));
+  assert.ok(!names.some((name: string) => name.includes('X_KEY')), names.join());
 });

@@ -27,7 +27,7 @@ export async function findServers(place: Place, onProblem: (text: string) => voi
     if (text === undefined) continue;
     try {
       for (const [name, entry] of Object.entries(serversIn(client, text, file))) {
-        if (name !== ourName) add(found, client.name, asServer(name, entry, place.env));
+        if (name !== ourName) add(found, client.name, name, (as) => asServer(as, entry, place.env));
       }
     } catch (error) {
       onProblem((error as Error).message);
@@ -36,18 +36,22 @@ export async function findServers(place: Place, onProblem: (text: string) => voi
   return found;
 }
 
-function add(found: FoundServer[], client: string, server: FoundServer): void {
-  const same = found.find((each) => JSON.stringify(each.config) === JSON.stringify(server.config));
+/** `read` gives the server under a name, which is also in the names of its secrets. */
+function add(found: FoundServer[], client: string, name: string, read: (as: string) => FoundServer): void {
+  const server = read(name);
+  const told = ({ config, secrets }: FoundServer): string => JSON.stringify([config, secrets]);
+  const same = found.find((each) => told(each) === told(server));
   if (same) return void same.clients.push(client);
-  const taken = new Set(found.map((each) => each.name));
-  const name = taken.has(server.name) ? `${server.name}-${client}` : server.name;
-  found.push({ ...server, name, clients: [client] });
+  const isTaken = found.some((each) => each.name === name);
+  found.push({ ...(isTaken ? read(`${name}-${client}`) : server), clients: [client] });
 }
 
 function asServer(name: string, entry: Record<string, unknown>, env: NodeJS.ProcessEnv): FoundServer {
   const secrets: Record<string, string> = {};
   const problems: string[] = [];
-  const filled = (value: unknown): string => fillIn(String(value), env, problems);
+  const own = { ...(entry['env'] as object), ...(entry['environment'] as object) };
+  const filled = (value: unknown): string => fillIn(String(value), env, own, problems);
+  const written = (value: unknown): string => literal(filled(value));
   const hidden = (prefix: string, values: unknown): Record<string, string> | undefined => {
     const pairs = Object.entries((values ?? {}) as Record<string, unknown>);
     if (pairs.length === 0) return undefined;
@@ -65,14 +69,18 @@ function asServer(name: string, entry: Record<string, unknown>, env: NodeJS.Proc
     : [entry['command'] as string | undefined];
   const config: Record<string, unknown> = {};
   if (typeof program === 'string') {
-    config['command'] = filled(program);
-    config['args'] = [...rest, ...((entry['args'] as unknown[] | undefined) ?? [])].map(filled);
-    config['env'] = hidden(secretName, entry['env'] ?? entry['environment']);
-    if (typeof entry['cwd'] === 'string') config['cwd'] = filled(entry['cwd']);
+    config['command'] = written(program);
+    config['args'] = [...rest, ...[entry['args'] ?? []].flat()].map(written);
+    config['env'] = hidden(secretName, own);
+    if (typeof entry['cwd'] === 'string') config['cwd'] = written(entry['cwd']);
   } else if (typeof url === 'string') {
-    config['url'] = filled(url);
+    config['url'] = written(url);
     if (entry['type'] === 'sse') config['transport'] = 'sse';
-    config['headers'] = hidden(secretName, { ...(entry['headers'] as object), ...(entry['http_headers'] as object) });
+    config['headers'] = hidden(secretName, {
+      ...(entry['headers'] as object),
+      ...(entry['http_headers'] as object),
+      ...fromVariables(entry),
+    });
   } else problems.push('it has neither a command nor an address');
   const isOff = entry['disabled'] === true || entry['enabled'] === false;
   if (isOff) config['enabled'] = false;
@@ -80,10 +88,22 @@ function asServer(name: string, entry: Record<string, unknown>, env: NodeJS.Proc
   return { name, clients: [], config: kept, secrets, ...(problems.length > 0 && { problem: problems.join('; ') }) };
 }
 
+/** Codex names the variables that hold what is to be sent. */
+function fromVariables(entry: Record<string, unknown>): Record<string, string> {
+  const bearer = entry['bearer_token_env_var'];
+  const headers = Object.entries((entry['env_http_headers'] ?? {}) as Record<string, unknown>);
+  return {
+    ...Object.fromEntries(headers.map(([name, variable]) => [name, `\${${String(variable)}}`])),
+    ...(typeof bearer === 'string' && { Authorization: `Bearer \${${bearer}}` }),
+  };
+}
+
+const literal = (text: string): string => text.replaceAll('${', () => '$${');
+
 /** Only what is long enough to be a secret is hidden; the text around it (`Bearer ...`) stays. */
 function hide(secrets: Record<string, string>, name: string, key: string, value: string): string {
   const [, scheme = '', bare = value] = /^((?:Bearer|Basic|Token) )(.+)$/i.exec(value) ?? [];
-  if (bare.length < 8 || !looksSecret.test(key)) return value.replaceAll('${', () => '$${');
+  if (bare.length < 8 || !looksSecret.test(key)) return literal(value);
   const safe = name
     .toUpperCase()
     .replace(/[^A-Z0-9_]/g, '_')
@@ -92,14 +112,17 @@ function hide(secrets: Record<string, string>, name: string, key: string, value:
   return `${scheme}\${${safe}}`;
 }
 
-/** Clients write variables as `${NAME}`, `${env:NAME}` or `$NAME`; what a client would ask for cannot be known here. */
-function fillIn(text: string, env: NodeJS.ProcessEnv, problems: string[]): string {
+/**
+ * Clients write variables as `${NAME}` or `${env:NAME}`; what a client would ask for cannot be known here. What the
+ * server is given as `own` variables it puts in itself.
+ */
+function fillIn(text: string, env: NodeJS.ProcessEnv, own: object, problems: string[]): string {
   return text.replace(
     /\$\{(?:env:)?([A-Za-z_]\w*)(?::-([^}]*))?\}|\$\{input:([^}]+)\}/g,
     (whole, name: string | undefined, otherwise: string | undefined, input: string | undefined) => {
       if (input !== undefined) problems.push(`it asks for ${input}`);
       const value = name === undefined ? undefined : (env[name] ?? otherwise);
-      if (name !== undefined && value === undefined) problems.push(`${name} is not set`);
+      if (name !== undefined && value === undefined && !Object.hasOwn(own, name)) problems.push(`${name} is not set`);
       return value ?? whole;
     },
   );

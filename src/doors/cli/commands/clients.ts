@@ -106,8 +106,7 @@ export async function importClients(cli: Cli, options: { yes?: boolean; only?: s
   const failed: { name: string; error: string }[] = [];
   for (const server of isWanted ? usable : [])
     try {
-      for (const [name, value] of Object.entries(server.secrets)) await cli.call('secret_set', { name, value });
-      await cli.call('server_add', { name: server.name, ...server.config });
+      await addServer(cli, server);
       added.push(server.name);
     } catch (error) {
       if (!(error instanceof CommandFailure)) throw error;
@@ -122,6 +121,17 @@ export async function importClients(cli: Cli, options: { yes?: boolean; only?: s
       ...failed.map((each) => `${each.name}: ${each.error}`),
     ].join('\n'),
   );
+}
+
+/** With its secrets, or neither. */
+async function addServer(cli: Cli, { name: server, config, secrets }: FoundServer): Promise<void> {
+  const { secrets: kept } = await cli.call<{ secrets: { name: string }[] }>('secret_list');
+  for (const [name, value] of Object.entries(secrets)) await cli.call('secret_set', { name, value });
+  await cli.call('server_add', { name: server, ...config }).catch(async (error: unknown) => {
+    for (const name of Object.keys(secrets))
+      if (!kept.some((each) => each.name === name)) await cli.call('secret_remove', { name });
+    throw error;
+  });
 }
 
 function described({ config, secrets, problem }: FoundServer): string {
