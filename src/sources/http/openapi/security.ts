@@ -44,7 +44,8 @@ export function credentialsOf(
 export function isSaidBy({ auth, headers, query }: Credentials, { in: place, name }: Value): boolean {
   if (place === 'cookie')
     return (headers['Cookie'] ?? '').split('; ').some((each) => each.startsWith(`${textOf(name)}=`));
-  const said = place === 'query' ? Object.keys(query) : place === 'header' ? Object.keys(headers) : [];
+  if (place !== 'query' && place !== 'header') return false;
+  const said = Object.keys(place === 'query' ? query : headers);
   if (auth?.type === 'apiKey' && auth.in === place) said.push(auth.name);
   return said.some((each) => each.toLowerCase() === textOf(name).toLowerCase());
 }
