@@ -15,6 +15,7 @@ import {
   type SessionRow,
   type SessionTables,
 } from '../store/index.ts';
+import { sessionRow } from '../../test/kit/session-row.ts';
 import { projects, type Projects } from './index.ts';
 
 let folder: string;
@@ -54,36 +55,8 @@ const writer: Actor = { kind: 'token', door: 'rest', principal: 'tok_w', level: 
 const plain: ProjectWish = { sandbox: {}, limits: {}, env: {}, secrets: [] };
 const code = (expected: string) => (error: Failure) => error.code === expected;
 
-const liveSession = (project: { id: string; default_workspace_id: string }): SessionRow => ({
-  id: 'ses_1',
-  project_id: project.id,
-  workspace_id: project.default_workspace_id,
-  parent_id: null,
-  root_id: 'ses_1',
-  depth: 0,
-  status: 'idle',
-  agent: 'embedded',
-  model: null,
-  owner: 'local',
-  turn: 1,
-  last_turn: 1,
-  permissions: 'auto',
-  caller: null,
-  place: null,
-  box: null,
-  key_grant: null,
-  spool_offset: 0,
-  agent_state: null,
-  error: null,
-  input_tokens: 0,
-  output_tokens: 0,
-  cost_usd: 0,
-  reserved_usd: 0,
-  node: null,
-  wanted: null,
-  created_at: '',
-  updated_at: '',
-});
+const liveSession = (project: { id: string; default_workspace_id: string }): SessionRow =>
+  sessionRow({ id: 'ses_1', project_id: project.id, workspace_id: project.default_workspace_id });
 
 describe('projects', () => {
   test('have a default workspace with a folder of their own', async () => {

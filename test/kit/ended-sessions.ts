@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { newId } from '../../src/schema/index.ts';
-import { Database, openSessions, type SessionRow } from '../../src/store/index.ts';
+import { Database, openSessions } from '../../src/store/index.ts';
+import { sessionRow } from './session-row.ts';
 
 /** Sessions of a project that were over at a time, without their having been. */
 export async function keepEndedSessions(
@@ -11,38 +12,11 @@ export async function keepEndedSessions(
 ): Promise<void> {
   const db = new Database(join(home, 'state.db'));
   const tables = await openSessions(db);
-  const row: Omit<SessionRow, 'id' | 'root_id'> = {
-    project_id: projectId,
-    workspace_id: newId('wsp'),
-    parent_id: null,
-    depth: 0,
-    status: 'ended',
-    agent: 'embedded',
-    model: null,
-    owner: 'someone',
-    turn: 1,
-    last_turn: 1,
-    permissions: 'auto',
-    caller: null,
-    place: null,
-    box: null,
-    key_grant: null,
-    spool_offset: 0,
-    agent_state: null,
-    error: null,
-    input_tokens: 0,
-    output_tokens: 0,
-    cost_usd: 0,
-    reserved_usd: 0,
-    node: null,
-    wanted: null,
-    created_at: at,
-    updated_at: at,
-  };
+  const workspaceId = newId('wsp');
   await db.write(() => {
     for (let i = 0; i < count; i++) {
-      const id = newId('ses');
-      tables.insert({ ...row, id, root_id: id });
+      const place = { id: newId('ses'), project_id: projectId, workspace_id: workspaceId };
+      tables.insert(sessionRow({ ...place, status: 'ended', owner: 'someone', created_at: at, updated_at: at }));
     }
   });
   await db.close();
