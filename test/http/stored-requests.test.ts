@@ -128,6 +128,11 @@ test('a stored tool whose host is not on the list when it is called is refused t
   const call = { signal: new AbortController().signal, progress: () => {} } as unknown as Call;
   await assert.rejects(other.source.run(other.tool(get('/')), {}, call), hasCode('host.not_allowed'));
   await other.close();
+  // A name is refused as such, even if the address it leads to is listed.
+  const byAddress = await openBench(['127.0.0.1']);
+  const byName = { ...get('/'), urlTemplate: server.url.replace('127.0.0.1', 'localhost') };
+  await assert.rejects(byAddress.source.run(byAddress.tool(byName), {}, call), hasCode('host.not_allowed'));
+  await byAddress.close();
   assert.equal(server.seen.length, 0);
 });
 
