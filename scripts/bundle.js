@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { copyFileSync, existsSync, globSync, readFileSync } from 'node:fs';
-import { access, constants, mkdir, mkdtemp, rename } from 'node:fs/promises';
+import { access, constants, mkdir, mkdtemp, rename, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { build, stop } from 'esbuild';
@@ -53,7 +53,9 @@ async function bundleAlone(name, folder) {
   const flat = bundleName(name);
   const outfile = join(folder, `${flat}.js`);
   const temp = join(folder, `.${flat}-${randomBytes(6).toString('hex')}.js`);
-  await build({ ...shared, entryPoints: [source(name)], outfile: temp });
+  // Written by ourselves: the bundler is a process of its own, and would write on when we are killed.
+  const { outputFiles } = await build({ ...shared, entryPoints: [source(name)], outfile, write: false });
+  await writeFile(temp, outputFiles[0].contents);
   await rename(temp, outfile);
   return outfile;
 }
