@@ -2,7 +2,7 @@ import { mkdtemp, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import type { Catalog } from './catalog/index.ts';
-import { openConfig, type ConfigRoom } from './config/index.ts';
+import { openConfig, type ConfigPaths, type ConfigRoom } from './config/index.ts';
 import { examine, machineChecks, type Check, type DoctorReport, type Finding } from './observe/index.ts';
 import { openSandboxes, type Sandboxes } from './sandbox/index.ts';
 import type { Settings } from './schema/index.ts';
@@ -66,7 +66,7 @@ export function examineServer({
 }
 
 async function withConfig(
-  home: { config: string; prompts: string },
+  home: ConfigPaths,
   look: (settings: Settings) => Promise<Finding | Finding[]>,
 ): ReturnType<Check['look']> {
   // Opening would write an example, and a doctor only looks.

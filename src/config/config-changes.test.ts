@@ -82,7 +82,7 @@ describe('watching', () => {
     const attempt = async (turns: number): Promise<void> => {
       const config = at(`config-${turns}.yaml`);
       await writeFile(config, 'aliases: { a: b.c }\n');
-      const room = await openConfig({ config, prompts: at('prompts.yaml') });
+      const room = await openConfig({ config, prompts: at('prompts.yaml'), run: at('.') });
       try {
         const reading = room.reload();
         for (let i = 0; i < turns; i++) await nextTurn();
@@ -209,5 +209,16 @@ describe('editing', () => {
     const room = await open();
     await Promise.all(Array.from({ length: 20 }, (_, i) => room.edit(['aliases', `a${i}`], 'b.c')));
     assert.equal(Object.keys(room.current().aliases).length, 20);
+  });
+
+  test('edits of several servers at once all arrive', async () => {
+    const rooms = [await open(), await open(), await open()];
+    await Promise.all(
+      rooms.flatMap((room, server) =>
+        Array.from({ length: 10 }, (_, i) => room.edit(['aliases', `a${server}_${i}`], 'b.c')),
+      ),
+    );
+    const last = await open();
+    assert.equal(Object.keys(last.current().aliases).length, 30);
   });
 });

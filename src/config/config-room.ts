@@ -1,8 +1,8 @@
 import { realpath } from 'node:fs/promises';
-import { dirname, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { fail, type Settings } from '../schema/index.ts';
-import { createFile, replaceFile } from '../store/index.ts';
+import { createFile, ProcessLock, replaceFile } from '../store/index.ts';
 import { edited } from './edit.ts';
 import { exampleConfig } from './example.ts';
 import { BrokenFiles, loadAll, type Loaded } from './load.ts';
@@ -15,6 +15,13 @@ export interface ReloadReport {
   ok: boolean;
   /** Each with file, line and what to do. */
   errors: string[];
+}
+
+export interface ConfigPaths {
+  config: string;
+  prompts: string;
+  /** The folder of the lock that processes take before they edit. */
+  run: string;
 }
 
 /** The two YAML files as one checked, always valid value. */
@@ -33,8 +40,8 @@ export interface ConfigRoom {
 }
 
 /** Reads and watches the files; missing ones mean defaults, and config.yaml is then written as a commented example. Throws config.invalid. */
-export async function openConfig(paths: { config: string; prompts: string }): Promise<ConfigRoom> {
-  const files = { config: resolve(paths.config), prompts: resolve(paths.prompts) };
+export async function openConfig(paths: ConfigPaths): Promise<ConfigRoom> {
+  const files = { config: resolve(paths.config), prompts: resolve(paths.prompts), run: resolve(paths.run) };
   // A home that cannot be written still serves its defaults.
   await createFile(files.config, exampleConfig).catch(() => false);
   let loaded: Loaded;
@@ -49,7 +56,7 @@ export async function openConfig(paths: { config: string; prompts: string }): Pr
 }
 
 class WatchedConfig implements ConfigRoom {
-  readonly #paths: { config: string; prompts: string };
+  readonly #paths: ConfigPaths;
   readonly #changed = new Set<(settings: Settings) => void>();
   readonly #reported = new Set<(report: ReloadReport) => void>();
   readonly #watch: FileWatch;
@@ -58,8 +65,10 @@ class WatchedConfig implements ConfigRoom {
   #report: ReloadReport = { ok: true, errors: [] };
   /** Readings and edits take turns: none works on what another is replacing. */
   #turn: Promise<unknown> = Promise.resolve();
+  /** Another process may edit at the same moment. Opened by the first edit. */
+  #lock: ProcessLock | undefined;
 
-  constructor(paths: { config: string; prompts: string }, loaded: Loaded) {
+  constructor(paths: ConfigPaths, loaded: Loaded) {
     this.#paths = paths;
     this.#settings = this.#fill(loaded);
     this.#files = loaded.files;
@@ -97,23 +106,27 @@ class WatchedConfig implements ConfigRoom {
 
   edit(path: readonly (string | number)[], value: unknown): Promise<void> {
     return this.#inTurn(async () => {
+      this.#lock ??= new ProcessLock(join(this.#paths.run, 'config.lock'));
       try {
-        for (let tries = 0; ; tries++) {
-          const before = (await readText(this.#paths.config)) ?? '';
-          const after = edited(this.#paths.config, before, path, value);
-          const loaded = await loadAll(this.#paths, { file: this.#paths.config, text: after });
-          if (value === undefined) refuseInherited(loaded, path);
-          // Somebody wrote between reading and now: start again from their text.
-          if (((await readText(this.#paths.config)) ?? '') !== before && tries < 10) continue;
-          // A link to a file elsewhere stays one.
-          await replaceFile(await realpath(this.#paths.config).catch(() => this.#paths.config), after);
-          await this.#take(loaded);
-          return;
-        }
+        await this.#lock.hold(() => this.#write(path, value));
       } catch (error) {
         throw asConfigFailure(error);
       }
     });
+  }
+
+  async #write(path: readonly (string | number)[], value: unknown): Promise<void> {
+    for (let tries = 0; ; tries++) {
+      const before = (await readText(this.#paths.config)) ?? '';
+      const after = edited(this.#paths.config, before, path, value);
+      const loaded = await loadAll(this.#paths, { file: this.#paths.config, text: after });
+      if (value === undefined) refuseInherited(loaded, path);
+      // Somebody wrote by hand between reading and now: start again from their text.
+      if (((await readText(this.#paths.config)) ?? '') !== before && tries < 10) continue;
+      // A link to a file elsewhere stays one.
+      await replaceFile(await realpath(this.#paths.config).catch(() => this.#paths.config), after);
+      return this.#take(loaded);
+    }
   }
 
   onChange(listener: (settings: Settings) => void): () => void {
@@ -128,6 +141,7 @@ class WatchedConfig implements ConfigRoom {
 
   close(): void {
     this.#watch.close();
+    void this.#lock?.close();
     this.#changed.clear();
     this.#reported.clear();
   }

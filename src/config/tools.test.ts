@@ -12,7 +12,11 @@ const admin: Actor = { kind: 'token', door: 'web', principal: 'local', level: 'a
 
 before(async () => {
   folder = await mkdtemp(join(tmpdir(), 'oub-settings-'));
-  config = await openConfig({ config: join(folder, 'config.yaml'), prompts: join(folder, 'prompts.yaml') });
+  config = await openConfig({
+    config: join(folder, 'config.yaml'),
+    prompts: join(folder, 'prompts.yaml'),
+    run: folder,
+  });
 });
 after(async () => {
   config.close();

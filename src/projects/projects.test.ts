@@ -28,7 +28,11 @@ beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'oub-projects-'));
   await mkdir(join(folder, 'projects'));
   db = new Database(join(folder, 'state.db'));
-  config = await openConfig({ config: join(folder, 'config.yaml'), prompts: join(folder, 'prompts.yaml') });
+  config = await openConfig({
+    config: join(folder, 'config.yaml'),
+    prompts: join(folder, 'prompts.yaml'),
+    run: folder,
+  });
   sessions = await openSessions(db);
   room = projects({
     db,
