@@ -1,6 +1,6 @@
 import { insidePaths } from '../../src/schema/index.ts';
 
-/** A real ACP agent that thinks aloud, plans, calls a tool and asks for permission before it goes on. */
+/** A real ACP agent that thinks aloud, plans, calls a tool and asks for permission before it goes on; or calls as many tools as it is told. */
 const program = `
 import { createInterface } from 'node:readline';
 const out = (message) => process.stdout.write(JSON.stringify({ jsonrpc: '2.0', ...message }) + '\\n');
@@ -12,11 +12,17 @@ const steps = (first, second) => [
 ];
 let answered;
 createInterface({ input: process.stdin }).on('line', async (line) => {
-  const { id, method, result } = JSON.parse(line);
+  const { id, method, params, result } = JSON.parse(line);
   if (method === undefined) return answered?.(result);
   if (method === 'initialize') return out({ id, result: { protocolVersion: 1, agentCapabilities: {}, authMethods: [] } });
   if (method === 'session/new') return out({ id, result: { sessionId: 'one' } });
   if (method !== 'session/prompt') return;
+  const wanted = Number(/^call (\\d+) tools$/.exec(params.prompt.at(-1).text)?.[1] ?? 0);
+  for (let call = 1; call <= wanted; call++) {
+    update({ sessionUpdate: 'tool_call', toolCallId: 'm' + call, title: 'tool ' + call, kind: 'read', status: 'in_progress', rawInput: {} });
+    update({ sessionUpdate: 'tool_call_update', toolCallId: 'm' + call, status: 'completed', content: [] });
+  }
+  if (wanted > 0) return out({ id, result: { stopReason: 'end_turn' } });
   update({ sessionUpdate: 'plan', entries: steps('in_progress', 'pending') });
   update({ sessionUpdate: 'agent_thought_chunk', content: text('The file must be read first.') });
   update({ sessionUpdate: 'tool_call', toolCallId: 'c1', title: 'read notes.txt', kind: 'read', status: 'in_progress', rawInput: { path: 'notes.txt' } });

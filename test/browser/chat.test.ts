@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { askingAgentConfig } from './asking-agent.ts';
+import { until } from '../kit/until.ts';
 import { comesToBe, setting, type Setting } from './browser-kit.ts';
 
 let world: Setting;
@@ -216,6 +217,24 @@ describe('an agent of its own', () => {
     await chat.locator('.bubble.agent', { hasText: 'You chose yes.' }).waitFor();
     await chat.getByText('Plan: 2 of 2 done').waitFor();
     assert.equal(await chat.locator('.bubble.agent strong').innerText(), 'yes');
+    await chat.context().close();
+  });
+
+  test('with a very long story shows the end of it first, and the rest above what one reads', async () => {
+    const project = await world.server.call('project_create', { name: 'Long', agent: 'asker' });
+    const { session_id } = (
+      await world.server.call('session_spawn', { project_id: project.value.id, message: 'call 1600 tools' })
+    ).value;
+    await until(async () => (await world.server.call('session_get', { session_id })).value.status === 'idle', 60_000);
+    const chat = await world.open(`/chat/${session_id}`);
+    await chat.locator('summary', { hasText: /^tool 1600/ }).waitFor();
+    const earlier = chat.locator('button', { hasText: 'Show earlier' });
+    await earlier.scrollIntoViewIfNeeded();
+    const read = await chat.locator('.tool-card summary code').first().innerText();
+    await earlier.click();
+    await chat.locator('.bubble.user', { hasText: 'call 1600 tools' }).waitFor();
+    const place = await chat.locator('summary', { hasText: new RegExp(`^${read}\\b`) }).boundingBox();
+    assert.ok(place && place.y > 0 && place.y < 900, `${read} is still in view, at ${place?.y}`);
     await chat.context().close();
   });
 });

@@ -99,17 +99,17 @@ export const oneTool = (bundleID: string, slug: string, version: string) =>
     queryFn: ({ signal }) => request<ToolView>('GET', toolPath(bundleID, slug, version), { signal }),
   });
 
-/** Enabled tools with their schemas, for completion and for the palette before anything is typed. */
-export const enabledTools = () =>
+/** The enabled tools of some bundles with their schemas. */
+export const enabledTools = (bundleIDs: string[]) =>
   queryOptions({
-    queryKey: ['tools', 'enabled'],
+    queryKey: ['tools', 'enabled', bundleIDs],
     queryFn: async ({ signal }) => {
       const tools: ToolView[] = [];
       let pageToken: string | undefined;
       do {
         const page = await request<Page & { tools: ToolView[] }>(
           'GET',
-          listed('/tools/tools', { recommendedPageSize: 256, pageToken }),
+          listed('/tools/tools', { bundleIDs: bundleIDs.join(','), recommendedPageSize: 256, pageToken }),
           { signal },
         );
         tools.push(...page.tools);
@@ -118,6 +118,7 @@ export const enabledTools = () =>
       return tools;
     },
     staleTime: 30_000,
+    enabled: bundleIDs.length > 0,
   });
 
 /** An answer of one of the server's own tools, kept under its name and arguments. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { choicesOf, kindOf, nameOf, resolve, startOf, variantsOf } from './read-schema.ts';
+import { choicesOf, fits, kindOf, nameOf, resolve, startOf, variantsOf } from './read-schema.ts';
 
 describe('reading a schema for a form', () => {
   test('follows local references and keeps what stands beside them', () => {
@@ -33,6 +33,34 @@ describe('reading a schema for a form', () => {
     assert.equal(kindOf({}), 'any');
     assert.equal(kindOf({ properties: {} }), 'object');
     assert.equal(kindOf({ type: 'nonsense' }), 'any');
+  });
+
+  test('begins with what the schema leaves no choice about, however deep, and no deeper than anyone looks', () => {
+    const shape = (kind: string) => ({
+      type: 'object',
+      properties: { kind: { const: kind }, size: { type: 'number', default: 1 } },
+      required: ['kind'],
+    });
+    const root = {
+      type: 'object',
+      properties: {
+        shape: { oneOf: [shape('circle'), shape('square')] },
+        maybe: shape('never'),
+        word: { oneOf: [{ type: 'string' }, { type: 'null' }] },
+        self: { $ref: '#' },
+      },
+      required: ['shape', 'word', 'self'],
+    };
+    const start = startOf(root) as { self: object };
+    assert.deepEqual({ ...start, self: {} }, { shape: { kind: 'circle', size: 1 }, self: {} });
+    assert.ok(JSON.stringify(start).length < 1_000);
+  });
+
+  test('knows which branch of a union a value was meant for', () => {
+    const kind = (name: string) => ({ type: 'object', properties: { kind: { const: name } } });
+    assert.ok(!fits({ kind: 'square' }, kind('circle')) && fits({ kind: 'square' }, kind('square')));
+    assert.ok(fits({}, kind('circle')) && !fits('circle', kind('circle')));
+    assert.ok(fits(2, { enum: [1, 2] }) && !fits(3, { enum: [1, 2] }));
   });
 
   test('names the branches of a union by title, marker or type', () => {

@@ -5,6 +5,7 @@ export type Kind =
 export type SchemaObject = Record<string, unknown>;
 
 const longestChain = 20;
+const deepestStart = 4;
 
 /** A schema with its local `$ref`s followed and its `allOf` folded in. A broken or endless chain reads as "anything". */
 export function resolve(schema: unknown, root: JsonSchema): SchemaObject {
@@ -99,7 +100,7 @@ function fitsKind(value: unknown, kind: Kind): boolean {
 }
 
 /** A value to begin with: what the schema leaves no choice about, defaults where it has them, nothing where it has not. */
-export function startOf(schema: JsonSchema, root: JsonSchema = schema): unknown {
+export function startOf(schema: JsonSchema, root: JsonSchema = schema, depth = 0): unknown {
   const read = resolve(schema, root);
   if ('default' in read) return read['default'];
   if ('const' in read) return read['const'];
@@ -110,10 +111,15 @@ export function startOf(schema: JsonSchema, root: JsonSchema = schema): unknown 
           .map(([name, each]) => {
             const field = resolve(each, root);
             const isRequired = Array.isArray(read['required']) && read['required'].includes(name);
-            return [name, 'default' in field ? field['default'] : isRequired ? field['const'] : undefined] as const;
+            const isForced = 'default' in field || (isRequired && ('const' in field || isNesting(field, root)));
+            return [name, isForced && depth < deepestStart ? startOf(field, root, depth + 1) : undefined] as const;
           })
           .filter(([, value]) => value !== undefined),
       );
+    case 'union': {
+      const [first] = variantsOf(read);
+      return isNesting(read, root) ? startOf(resolve(first, root), root, depth) : undefined;
+    }
     case 'array':
       return [];
     case 'boolean':
@@ -125,6 +131,12 @@ export function startOf(schema: JsonSchema, root: JsonSchema = schema): unknown 
     default:
       return undefined;
   }
+}
+
+/** True where only an object is shown at first, so that what it must hold can be there from the beginning. */
+function isNesting(read: SchemaObject, root: JsonSchema): boolean {
+  const kind = kindOf(read);
+  return kind === 'object' || (kind === 'union' && kindOf(resolve(variantsOf(read)[0], root)) === 'object');
 }
 
 export const isObject = (value: unknown): value is SchemaObject =>

@@ -3,6 +3,7 @@ import { Link, useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { own, request } from '../api/client.ts';
 import { isHousekeeping } from '../api/own-bundles.ts';
+import { usePresence } from '../api/presence.ts';
 import { allBundles, allProjects, allSessions, ownQuery, queries, toolSearch } from '../api/queries.ts';
 import type { Project } from '../api/shapes.ts';
 import { Icon } from '../parts/icon.tsx';
@@ -20,6 +21,7 @@ const liveStatuses = ['starting', 'running', 'idle'];
 
 /** The first page: on an empty home three things to do, later what is going on. */
 export function HomePage() {
+  const { who } = usePresence();
   const bundles = useQuery(allBundles());
   const projects = useQuery({ ...allProjects(), retry: false });
   const sessions = useQuery({ ...allSessions(), retry: false });
@@ -54,36 +56,38 @@ export function HomePage() {
         <h2>{isFresh ? t('home.three') : t('home.start')}</h2>
         <div className="steps">
           <TryStep isDone={called.length > 0} />
-          <MakeStep isDone={own.length > 0} />
-          <TalkStep isDone={recent.length > 0} project={projects.data?.projects[0]} />
+          {who?.level === 'admin' ? <MakeStep isDone={own.length > 0} /> : null}
+          {who?.level === 'read' ? null : <TalkStep isDone={recent.length > 0} project={projects.data?.projects[0]} />}
         </div>
       </section>
       <div className="columns">
-        <Card title={t('home.recentTools')} isPlain>
-          {calls.isLoading ? <Skeleton rows={3} /> : null}
-          {!calls.isLoading && called.length === 0 ? <p className="card-body quiet">{t('home.noCalls')}</p> : null}
-          <ul className="rows">
-            {called.slice(0, 5).map((call) => (
-              <li key={call.tool} className="item keep">
-                <div className="main">
-                  <Link
-                    className="name cut"
-                    to="/tools"
-                    search={{ q: call.tool.replace(/^[^_]*_/, '').replaceAll('_', '-') }}
-                  >
-                    {call.tool}
-                  </Link>
-                </div>
-                <div className="side-info">
-                  <span className={`dot ${call.outcome === 'ok' ? 'good' : 'bad'}`} title={call.outcome} />
-                  <span className="tiny quiet">
-                    <When at={call.at} />
-                  </span>
-                </div>
-              </li>
-            ))}
-          </ul>
-        </Card>
+        {calls.isError ? null : (
+          <Card title={t('home.recentTools')} isPlain>
+            {calls.isLoading ? <Skeleton rows={3} /> : null}
+            {!calls.isLoading && called.length === 0 ? <p className="card-body quiet">{t('home.noCalls')}</p> : null}
+            <ul className="rows">
+              {called.slice(0, 5).map((call) => (
+                <li key={call.tool} className="item keep">
+                  <div className="main">
+                    <Link
+                      className="name cut"
+                      to="/tools"
+                      search={{ q: call.tool.replace(/^[^_]*_/, '').replaceAll('_', '-') }}
+                    >
+                      {call.tool}
+                    </Link>
+                  </div>
+                  <div className="side-info">
+                    <span className={`dot ${call.outcome === 'ok' ? 'good' : 'bad'}`} title={call.outcome} />
+                    <span className="tiny quiet">
+                      <When at={call.at} />
+                    </span>
+                  </div>
+                </li>
+              ))}
+            </ul>
+          </Card>
+        )}
         <Card title={t('home.recentSessions')} isPlain>
           {sessions.isLoading ? <Skeleton rows={3} /> : null}
           {recent.length === 0 && !sessions.isLoading ? (

@@ -111,7 +111,7 @@ function TokenRow({ token, onRevoke }: { token: Token; onRevoke(): void }) {
             <span className="badge bad">{t('tokens.expired')}</span>
           ) : null}
         </div>
-        <span className="small quiet cut">
+        <span className="small quiet words">
           <code>{token.id}</code> ·{' '}
           {reach.length > 0 ? t('tokens.only', { what: reach.join(', ') }) : t('tokens.everything')}
         </span>

@@ -104,7 +104,7 @@ export default function PaletteDialog({ toolsOnly, onPick, onClose }: PalettePro
                 <div className="palette-empty">{t('palette.none', { text: wanted })}</div>
               ) : null}
               {tools.length > 0 ? (
-                <Command.Group heading={wanted === '' ? t('palette.recent') : t('palette.tools')}>
+                <Command.Group heading={t(wanted === '' && recent.length > 0 ? 'palette.recent' : 'palette.tools')}>
                   {tools.map((tool) => (
                     <Command.Item key={tool.id} value={tool.id} onSelect={() => onPick(tool)}>
                       <Icon name="tools" size={14} />

@@ -87,6 +87,7 @@ export const englishCare = {
   'ask.permission': 'The agent asks for permission',
   'ask.permissionAbout': 'It wants to use: {tool}',
   'ask.permissionAnswered': 'Permission for {tool}: {choice}',
+  'ask.cancelled': 'nobody has to answer any more',
   'ask.caller': 'The agent asks you',
   'ask.callerAnswered': '{tool}: {outcome}',
   'ask.outcome.result': 'answered',

@@ -92,6 +92,7 @@ export const germanCare: Record<keyof typeof englishCare, string> = {
   'ask.permission': 'Der Agent bittet um Erlaubnis',
   'ask.permissionAbout': 'Er möchte benutzen: {tool}',
   'ask.permissionAnswered': 'Erlaubnis für {tool}: {choice}',
+  'ask.cancelled': 'keine Antwort mehr nötig',
   'ask.caller': 'Der Agent fragt Sie',
   'ask.callerAnswered': '{tool}: {outcome}',
   'ask.outcome.result': 'beantwortet',

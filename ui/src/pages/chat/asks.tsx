@@ -19,8 +19,13 @@ const inlineTextBytes = 200_000;
 export function PermissionCard({ item, sessionId }: { item: Permission; sessionId: string }) {
   const { problem, isBusy, go } = useAnswering();
   if (item.choice !== undefined) {
-    const name = item.options.find((option) => option.id === item.choice)?.name ?? item.choice;
-    return <Closed>{t('ask.permissionAnswered', { tool: visible(item.tool), choice: visible(name) })}</Closed>;
+    const name = item.options.find((option) => option.id === item.choice)?.name;
+    const choice = name === undefined ? t(item.choice === 'timeout' ? 'ask.outcome.timeout' : 'ask.cancelled') : name;
+    return (
+      <Closed isAnswered={name !== undefined}>
+        {t('ask.permissionAnswered', { tool: visible(item.tool), choice: visible(choice) })}
+      </Closed>
+    );
   }
   return (
     <section className="ask" aria-label={t('ask.permission')}>
@@ -56,7 +61,7 @@ export function CallerCard({ item, sessionId }: { item: Caller; sessionId: strin
   const { problem, isBusy, go } = useAnswering();
   if (item.outcome !== undefined)
     return (
-      <Closed>
+      <Closed isAnswered={item.outcome === 'result'}>
         {t('ask.callerAnswered', { tool: item.tool, outcome: t(`ask.outcome.${item.outcome as 'result'}`) })}
       </Closed>
     );
@@ -229,10 +234,10 @@ function Deadline({ at }: { at: string }) {
   );
 }
 
-function Closed({ children }: { children: ReactNode }) {
+function Closed({ isAnswered, children }: { isAnswered: boolean; children: ReactNode }) {
   return (
-    <div className="ask closed small row">
-      <Icon name="check" size={14} />
+    <div className="ask closed small">
+      <Icon name={isAnswered ? 'check' : 'close'} size={14} />
       <span className="words">{children}</span>
     </div>
   );

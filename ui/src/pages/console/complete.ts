@@ -1,5 +1,5 @@
 import type { Completion, CompletionContext, CompletionResult } from '@codemirror/autocomplete';
-import type { ToolView } from '../../api/shapes.ts';
+import type { Bundle, ToolView } from '../../api/shapes.ts';
 import { isObject } from '../../form/read-schema.ts';
 
 const words = [
@@ -34,30 +34,32 @@ const words = [
 /** A bundle's name as programs write it. */
 export const packName = (slug: string): string => slug.replaceAll('-', '_');
 
-/** Completes packs, their functions after a dot, and keywords inside a call, all from the catalog. */
-export function completeProgram(tools: ToolView[]) {
-  const packs = Map.groupBy(tools, (tool) => packName(tool.bundleSlug));
-  return (context: CompletionContext): CompletionResult | null => {
+/** Completes packs, their functions after a dot, and keywords inside a call; of a large catalog only the packs that are named. */
+export function completeProgram(bundles: Bundle[], toolsOf: (bundleID: string) => Promise<ToolView[]>) {
+  const packs = new Map(bundles.map((bundle) => [packName(bundle.slug), bundle]));
+  return async (context: CompletionContext): Promise<CompletionResult | null> => {
     const line = context.state.doc.lineAt(context.pos);
     const before = line.text.slice(0, context.pos - line.from);
     const member = /(\w+)\.(\w*)$/.exec(before);
-    if (member && packs.has(member[1] ?? '')) {
-      const options = (packs.get(member[1] ?? '') ?? []).map(functionOption);
+    const named = packs.get(member?.[1] ?? '');
+    if (member && named) {
+      const options = (await toolsOf(named.id)).map(functionOption);
       return { from: context.pos - (member[2]?.length ?? 0), options };
     }
     const call = /(\w+)\.(\w+)\(([^()]*)$/.exec(context.state.sliceDoc(Math.max(0, context.pos - 2_000), context.pos));
     const word = context.matchBefore(/\w*$/);
     const typed = word?.text ?? '';
     if (call && /(^|[(,]\s*)\w*$/.test(before)) {
-      const tool = (packs.get(call[1] ?? '') ?? []).find((each) => packName(each.slug) === call[2]);
+      const pack = packs.get(call[1] ?? '');
+      const tool = pack && (await toolsOf(pack.id)).find((each) => packName(each.slug) === call[2]);
       if (tool) return { from: context.pos - typed.length, options: keywordOptions(tool, call[3] ?? '') };
     }
     if (typed === '' && !context.explicit) return null;
     const options: Completion[] = [
-      ...[...packs].map(([name, list]): Completion => ({
+      ...[...packs].map(([name, { toolCount }]): Completion => ({
         label: name,
         type: 'namespace',
-        detail: `${list.length}`,
+        detail: `${toolCount ?? ''}`,
         boost: 2,
       })),
       ...words.map((label): Completion => ({ label, type: 'keyword' })),

@@ -2,7 +2,8 @@ import { useQuery } from '@tanstack/react-query';
 import { useMemo, useRef, useState } from 'react';
 import { callTool, type Answer } from '../../api/client.ts';
 import { messageOf } from '../../api/errors.ts';
-import { enabledTools, ownQuery, queries } from '../../api/queries.ts';
+import { allBundles, enabledTools, ownQuery, queries } from '../../api/queries.ts';
+import type { Bundle } from '../../api/shapes.ts';
 import { Editor } from '../../editors/editor.tsx';
 import { useDraft } from '../../parts/draft.ts';
 import { Icon } from '../../parts/icon.tsx';
@@ -26,13 +27,21 @@ interface Run {
 }
 
 const keptRuns = 15;
+const shownPacks = 80;
 const example = `colours = [demo.foo(text=word) for word in ["one", "two", "three"]]\nprint(len(colours), "calls")\ncolours`;
 
 /** Code mode by hand: write a program over every tool there is, run it, look at its calls and stored results. */
 export function ConsolePage() {
   const draft = useDraft('console', example);
-  const tools = useQuery(enabledTools());
-  const complete = useMemo(() => completeProgram(tools.data ?? []), [tools.data]);
+  const bundles = useQuery(allBundles()).data;
+  const packs = useMemo(
+    () => (bundles ?? []).filter((each) => each.isEnabled).sort((a, b) => a.slug.localeCompare(b.slug)),
+    [bundles],
+  );
+  const complete = useMemo(
+    () => completeProgram(packs, (id) => queries.fetchQuery(enabledTools([id])).catch(() => [])),
+    [packs],
+  );
   const [answer, setAnswer] = useState<{ value: Answer<unknown>; ms: number; startedAt: string }>();
   const [problem, setProblem] = useState<string>();
   const [isRunning, setRunning] = useState(false);
@@ -141,6 +150,7 @@ export function ConsolePage() {
         </div>
         <div className="stack">
           <AtHand
+            packs={packs}
             onInsert={(snippet) =>
               draft.change((before) => (before.trim() === '' ? snippet : `${before.replace(/\n*$/, '')}\n${snippet}`))
             }
@@ -185,56 +195,61 @@ interface Hand {
 }
 
 /** Snippets, aliases and packs: one click puts them into the program. */
-function AtHand({ onInsert }: { onInsert(text: string): void }) {
+function AtHand({ packs, onInsert }: { packs: Bundle[]; onInsert(text: string): void }) {
   const settings = useQuery({ ...ownQuery<Hand>('settings_get'), retry: false });
-  const tools = useQuery(enabledTools());
-  const packs = [...Map.groupBy(tools.data ?? [], (tool) => tool.bundleSlug)].sort(([a], [b]) => a.localeCompare(b));
   const { aliases = {}, snippets = {} } = settings.data?.settings ?? {};
   return (
     <Card title={t('console.atHand')}>
-      <section className="stack tight">
-        <h3 className="small">{t('console.snippets')}</h3>
-        {Object.keys(snippets).length === 0 ? <p className="small faint">{t('console.noSnippets')}</p> : null}
-        {Object.entries(snippets).map(([name, snippet]) => (
-          <button
-            key={name}
-            className="button bare compact"
-            style={{ justifyContent: 'flex-start' }}
-            title={snippet.description}
-            onClick={() => onInsert(`$${name} ${paramsOf(snippet.params)}`.trim())}
-          >
-            <code>${name}</code> <span className="cut faint">{snippet.description}</span>
-          </button>
-        ))}
-      </section>
-      <section className="stack tight">
-        <h3 className="small">{t('console.aliases')}</h3>
-        {Object.keys(aliases).length === 0 ? <p className="small faint">{t('console.noAliases')}</p> : null}
-        {Object.entries(aliases).map(([name, target]) => (
-          <button
-            key={name}
-            className="button bare compact"
-            style={{ justifyContent: 'flex-start' }}
-            onClick={() => onInsert(`${name}()`)}
-          >
-            <code>{name}</code> <span className="cut faint">→ {target}</span>
-          </button>
-        ))}
-      </section>
+      {settings.isError ? null : (
+        <>
+          <section className="stack tight">
+            <h3 className="small">{t('console.snippets')}</h3>
+            {Object.keys(snippets).length === 0 ? <p className="small faint">{t('console.noSnippets')}</p> : null}
+            {Object.entries(snippets).map(([name, snippet]) => (
+              <button
+                key={name}
+                className="button bare compact"
+                style={{ justifyContent: 'flex-start' }}
+                title={snippet.description}
+                onClick={() => onInsert(`$${name} ${paramsOf(snippet.params)}`.trim())}
+              >
+                <code>${name}</code> <span className="cut faint">{snippet.description}</span>
+              </button>
+            ))}
+          </section>
+          <section className="stack tight">
+            <h3 className="small">{t('console.aliases')}</h3>
+            {Object.keys(aliases).length === 0 ? <p className="small faint">{t('console.noAliases')}</p> : null}
+            {Object.entries(aliases).map(([name, target]) => (
+              <button
+                key={name}
+                className="button bare compact"
+                style={{ justifyContent: 'flex-start' }}
+                onClick={() => onInsert(`${name}()`)}
+              >
+                <code>{name}</code> <span className="cut faint">→ {target}</span>
+              </button>
+            ))}
+          </section>
+        </>
+      )}
       <section className="stack tight">
         <h3 className="small">{t('console.packs')}</h3>
         <div className="row wrap">
-          {packs.slice(0, 40).map(([slug, list]) => (
+          {packs.slice(0, shownPacks).map(({ slug, toolCount }) => (
             <button
               key={slug}
               className="badge"
               style={{ border: 0 }}
               onClick={() => onInsert(`ot.help(query="${slug}")`)}
-              title={t('console.packHelp', { name: slug, count: list.length })}
+              title={t('console.packHelp', { name: slug, count: toolCount ?? 0 })}
             >
               {slug}
             </button>
           ))}
+          {packs.length > shownPacks ? (
+            <span className="small faint">{t('common.andMore', { count: packs.length - shownPacks })}</span>
+          ) : null}
         </div>
       </section>
     </Card>

@@ -108,9 +108,9 @@ export function SessionListPage() {
                 <tr>
                   <th>{t('sessions.session')}</th>
                   <th>{t('sessions.status')}</th>
-                  <th>{t('chat.project')}</th>
+                  <th className="wide">{t('chat.project')}</th>
                   <th className="roomy">{t('sessions.agent')}</th>
-                  <th className="end">{t('sessions.turns')}</th>
+                  <th className="end wide">{t('sessions.turns')}</th>
                   <th className="end roomy">{t('sessions.tokens')}</th>
                   <th className="end roomy">{t('sessions.cost')}</th>
                   <th className="end">{t('sessions.updated')}</th>
@@ -119,7 +119,7 @@ export function SessionListPage() {
               <tbody>
                 {treeOrder(sessions).map(({ session, depth }) => (
                   <tr key={session.id}>
-                    <td className="session-name" style={{ paddingLeft: 14 + depth * 20 }}>
+                    <td className="session-name" style={depth > 0 ? { paddingLeft: 14 + depth * 20 } : undefined}>
                       <div className="cut">
                         {depth > 0 ? <span className="faint">└ </span> : null}
                         <Link to="/sessions/$sessionId" params={{ sessionId: session.id }}>
@@ -131,11 +131,11 @@ export function SessionListPage() {
                     <td>
                       <StatusBadge status={session.status} />
                     </td>
-                    <td className="cut" style={{ maxWidth: 180 }}>
+                    <td className="cut wide" style={{ maxWidth: 180 }}>
                       {nameOf(session.project_id)}
                     </td>
                     <td className="roomy">{session.agent}</td>
-                    <td className="end number">{session.turn}</td>
+                    <td className="end number wide">{session.turn}</td>
                     <td className="end number roomy">
                       {count((session.usage?.input_tokens ?? 0) + (session.usage?.output_tokens ?? 0))}
                     </td>

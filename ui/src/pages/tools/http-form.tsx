@@ -20,7 +20,7 @@ interface HttpFormProps {
 export function HttpForm({ http, origins, details, onChange }: HttpFormProps) {
   return (
     <div className="stack">
-      <div style={{ display: 'grid', gridTemplateColumns: '108px minmax(0, 1fr)', gap: 12 }}>
+      <div className="method-and-url">
         <SelectField
           label={t('http.method')}
           value={http.method}

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
 import type { Detail } from '../../api/errors.ts';
-import { enabledTools, ownQuery } from '../../api/queries.ts';
+import { allBundles, enabledTools, ownQuery } from '../../api/queries.ts';
 import { Editor } from '../../editors/editor.tsx';
 import { Segmented, TextField } from '../../parts/fields.tsx';
 import { Card } from '../../parts/page.tsx';
@@ -61,7 +61,10 @@ function useOrigins(argSchema: string): Origins {
 }
 
 function FunctionForm({ func, details, onChange }: { func: string; details: Detail[]; onChange(func: string): void }) {
-  const tools = useQuery(enabledTools());
+  const provided = (useQuery(allBundles()).data ?? []).filter(
+    (each) => each.kind === 'builtin' || each.kind === 'pack',
+  );
+  const tools = useQuery(enabledTools(provided.map((each) => each.id)));
   const names = [
     ...new Set((tools.data ?? []).flatMap((tool) => (tool.functionImpl ? [tool.functionImpl.func] : []))),
   ].sort();
