@@ -235,6 +235,17 @@ describe('the page', () => {
     await page.context().close();
   });
 
+  test('leaves the caret where one types, in a search that stands in the address', async () => {
+    const page = await world.open('/tools');
+    await page.getByRole('searchbox').focus();
+    await page.keyboard.type('foo');
+    await page.keyboard.press('Home');
+    await page.keyboard.type('demo ');
+    await comesToBe(() => page.getByRole('searchbox').inputValue(), 'demo foo');
+    await page.getByRole('link', { name: 'Foo', exact: true }).waitFor();
+    await page.context().close();
+  });
+
   test('follows a change made elsewhere without being asked', async () => {
     const page = await world.open('/tools');
     await world.server.ask('PUT', `/tools/bundles/${bundleId(7)}`, {

@@ -1,5 +1,6 @@
 import {
   useId,
+  useState,
   type InputHTMLAttributes,
   type ReactNode,
   type SelectHTMLAttributes,
@@ -151,17 +152,23 @@ export function SearchField({
   onText(text: string): void;
   autoFocus?: boolean;
 }) {
+  // The value may come back later than the next key, by way of the address: until one leaves the box, what is typed counts.
+  const [typed, setTyped] = useState<string>();
   return (
     <label className="search">
       <Icon name="search" />
       <input
         className="input"
         type="search"
-        value={value}
+        value={typed ?? value}
         placeholder={label}
         aria-label={label}
         autoFocus={autoFocus ?? false}
-        onChange={(event) => onText(event.target.value)}
+        onBlur={() => setTyped(undefined)}
+        onChange={(event) => {
+          setTyped(event.target.value);
+          onText(event.target.value);
+        }}
       />
     </label>
   );
