@@ -191,6 +191,25 @@ describe('a chat', () => {
     );
   });
 
+  test('sends nothing while a file for it is still on its way', async () => {
+    let arrive = (): void => undefined;
+    const held = new Promise<void>((resolve) => (arrive = resolve));
+    await page.route('**/blobs', (route) => held.then(() => route.continue()), { times: 1 });
+    await page
+      .getByLabel('Attach files')
+      .setInputFiles({ name: 'slow.txt', mimeType: 'text/plain', buffer: Buffer.from('slow') });
+    await page.locator('.composer', { hasText: 'uploading' }).waitFor();
+    await message().fill('"with " + "a file"');
+    await message().press('Enter');
+    assert.ok(await page.getByRole('button', { name: 'Send' }).isDisabled());
+    arrive();
+    await page.locator('.composer .badge', { hasText: 'slow.txt' }).waitFor();
+    await comesToBe(() => message().inputValue(), '"with " + "a file"');
+    await message().press('Enter');
+    await page.locator('.bubble.user', { hasText: 'slow.txt' }).waitFor();
+    await agentSays('with a file');
+  });
+
   test('keeps a half-written message through a reload', async () => {
     await message().fill('half a thought');
     await page.reload();

@@ -210,7 +210,7 @@ describe('the page', () => {
     }
   });
 
-  test('gives the focus back when a dialog closes, also one that a menu opened', async () => {
+  test('gives the focus back when a dialog closes, also one that a menu opened, and goes on with it in a new page', async () => {
     const page = await world.open(`/tools/${bundleId(1)}`);
     const focused = () =>
       page.evaluate(`document.activeElement.getAttribute('aria-label') ?? document.activeElement.id`);
@@ -231,6 +231,9 @@ describe('the page', () => {
     await page.getByRole('dialog').waitFor();
     await page.evaluate(`document.querySelector('[aria-label="More actions"]').remove()`);
     await leave();
+    await comesToBe(focused, 'content');
+    await page.getByRole('navigation', { name: 'Where this is' }).getByRole('link').press('Enter');
+    await page.getByRole('heading', { name: 'Tools', exact: true }).waitFor();
     await comesToBe(focused, 'content');
     await page.context().close();
   });

@@ -1,6 +1,6 @@
-import { Link } from '@tanstack/react-router';
+import { Link, useRouterState } from '@tanstack/react-router';
 import { Dialog } from 'radix-ui';
-import { useState, type ReactNode } from 'react';
+import { useEffect, useRef, useState, type ReactNode } from 'react';
 import { usePresence } from '../api/presence.ts';
 import { returnFocus } from '../parts/focus-return.ts';
 import { Icon } from '../parts/icon.tsx';
@@ -11,6 +11,7 @@ import { Sidebar } from './sidebar.tsx';
 export function Shell({ children }: { children: ReactNode }) {
   const [isOpen, setOpen] = useState(false);
   const { isReachable } = usePresence();
+  useFocusOnNewPage();
   return (
     <div className="app">
       <a className="skip" href="#content">
@@ -47,4 +48,15 @@ export function Shell({ children }: { children: ReactNode }) {
       </Dialog.Root>
     </div>
   );
+}
+
+/** The link that was followed went with its page: the focus goes on in the new one, where it would be nowhere. */
+function useFocusOnNewPage(): void {
+  const path = useRouterState({ select: (state) => state.resolvedLocation?.pathname });
+  const shown = useRef(path);
+  useEffect(() => {
+    if (shown.current !== undefined && shown.current !== path && document.activeElement === document.body)
+      document.getElementById('content')?.focus({ preventScroll: true });
+    shown.current = path;
+  }, [path]);
 }
