@@ -5,7 +5,8 @@ import type { NameSecret } from './curl-template.ts';
 import { importCurl } from './curl.ts';
 import type { Dialler } from './dialler.ts';
 import { fetchText } from './fetch-text.ts';
-import { importOpenApi, parseDocument, type ImportedTool, type ImportReport } from './openapi/index.ts';
+import type { ImportedTool, ImportReport } from './openapi/index.ts';
+import type { ReadOpenApi } from './read-openapi.ts';
 import { secretPrefix } from './openapi/secret-names.ts';
 
 /** Stores tools in the bundle of that slug, which is made when it is missing; all or nothing. */
@@ -20,6 +21,7 @@ export interface ImportDeps {
   dialler: Dialler;
   secrets: SecretStore;
   store: StoreTools;
+  readOpenApi: ReadOpenApi;
 }
 
 const strict = { additionalProperties: false } as const;
@@ -85,16 +87,15 @@ export function importTools(deps: ImportDeps): BuiltInBundle {
 async function takeOpenApi(
   args: Type.Static<typeof OpenApiArgs>,
   call: Call,
-  { dialler, store }: ImportDeps,
+  { dialler, store, readOpenApi }: ImportDeps,
 ): Promise<object> {
   if ((args.text === undefined) === (args.url === undefined))
     throw fail('args.invalid', { tool: call.tool.name, reason: 'give either text or url' });
   const text = args.text ?? (await fetchText(dialler, args.url as string, call.signal));
-  const made = importOpenApi(parseDocument(text), { bundle: args.bundle, baseUrl: args.base_url ?? args.url });
-  const tools = [...made.tools];
+  const made = await readOpenApi(text, { bundle: args.bundle, baseUrl: args.base_url ?? args.url }, call.signal);
   const report = shownReport(made.report);
   if (args.dry_run === true) return { bundle: made.bundle.slug, ...report };
-  const stored = await store(call.actor, made.bundle, tools, args.conflict ?? 'fail');
+  const stored = await store(call.actor, made.bundle, made.tools, args.conflict ?? 'fail');
   return { bundle: made.bundle.slug, tools_created: stored.created, tools_skipped: stored.skipped, ...report };
 }
 

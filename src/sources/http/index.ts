@@ -10,5 +10,6 @@ export { fetchText } from './fetch-text.ts';
 export { importCurl } from './curl.ts';
 export { importTools, type StoreTools } from './import-tools.ts';
 export { importOpenApi, parseDocument } from './openapi/index.ts';
+export { openApiReader } from './read-openapi.ts';
 export { webTools } from './web-tools.ts';
 export { markdownMaker } from './markdown.ts';
