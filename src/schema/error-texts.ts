@@ -66,6 +66,8 @@ export const sentences = {
   'home.unusable': 'The home {home} cannot be used: {reason}',
   'server.stopping': 'The server is stopping. Try again when it is back.',
   'server.busy': 'The server is taking in as many large bodies as it has room for. Try again in {seconds} s.',
+  'home.locked':
+    'Another process that shares this home holds its files and does not let go. It may be stopped or hang: wake it (kill -CONT) or end it, then try again.',
   not_supported: '{what} is not supported.',
   'tool.failed': '{reason}',
   'program.failed': '{reason}',

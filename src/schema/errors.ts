@@ -76,6 +76,7 @@ export const catalogue = {
   'home.unusable': { http: 500, rpc: -32603, retryable: false },
   'server.stopping': busy(503),
   'server.busy': busy(503),
+  'home.locked': busy(503),
   not_supported: request(501),
   'tool.failed': dispatched(false),
   'program.failed': dispatched(false),
@@ -141,12 +142,14 @@ export function isDispatchCode(code: ErrorCode): boolean {
 }
 
 /**
- * Turns anything thrown into a Failure. A full disk has a name; what else is not one of ours becomes `server.internal`.
+ * Turns anything thrown into a Failure. A full disk has a name, and so has a file that another process holds for too long;
+ * what else is not one of ours becomes `server.internal`.
  * The cause is kept.
  */
 export function asFailure(error: unknown): Failure {
   if (error instanceof Failure) return error;
   if (isDiskFull(error)) return fail('limit.storage', { reason: noRoom }, { cause: error });
+  if (isLocked(error)) return fail('home.locked', {}, { cause: error });
   return fail('server.internal', {}, { cause: error });
 }
 
@@ -158,6 +161,11 @@ export function isDiskFull(error: unknown): boolean {
   const { code, errcode = 0 } = (error ?? {}) as { code?: unknown; errcode?: number };
   return code === 'ENOSPC' || code === 'EDQUOT' || (errcode & 0xff) === sqliteFull;
 }
+
+const sqliteLocked = new Set([5, 6]);
+
+const isLocked = (error: unknown): boolean =>
+  sqliteLocked.has(((error as { errcode?: number } | undefined)?.errcode ?? 0) & 0xff);
 
 function fillIn(sentence: string, params: Params): string {
   return sentence.replace(/\{(\w+)\}/g, (_, key: string) => String(params[key] ?? ''));

@@ -7,20 +7,24 @@ const shortestNapMs = 0.05;
 /** Whoever holds the lock for a moment waits for the disk meanwhile: to look sooner is in vain. */
 const lockNapMs = 0.1;
 const longestNapMs = 1;
+/** Nobody who is well holds it for so long. */
+const patienceMs = 30_000;
 
 /**
  * A lock across processes that frees itself when its holder dies: a SQLite write transaction on a file of its own.
- * Inside one process, holders take turns.
+ * Inside one process, holders take turns. A holder that was stopped keeps it: after a while the wait fails as busy.
  */
 export class ProcessLock {
   readonly #db: DatabaseSync;
   readonly #take: StatementSync;
   readonly #free: StatementSync;
+  readonly #patienceMs: number;
   #last: Promise<unknown> = Promise.resolve();
   /** How long was waited for it lately. */
   #usualWaitMs = 0;
 
-  constructor(path: string) {
+  constructor(path: string, patience = patienceMs) {
+    this.#patienceMs = patience;
     // SQLite would make it readable by everyone, as nothing in a home is.
     closeSync(openSync(path, 'a', 0o600));
     this.#db = new DatabaseSync(path, { timeout: 0 });
@@ -51,7 +55,7 @@ export class ProcessLock {
   /** To look costs more than to sleep: when it is held, the first look comes when it is usually free again. */
   #takeBlocking(): void {
     const askedAt = performance.now();
-    whileBusy(() => this.#take.run(), Math.max(this.#usualWaitMs * 0.8, lockNapMs), lockNapMs);
+    whileBusy(() => this.#take.run(), Math.max(this.#usualWaitMs * 0.8, lockNapMs), lockNapMs, this.#patienceMs);
     const waitedMs = Math.min(performance.now() - askedAt, longestNapMs);
     this.#usualWaitMs += (waitedMs - this.#usualWaitMs) / 8;
   }
@@ -72,7 +76,7 @@ export class ProcessLock {
         this.#take.run();
         return;
       } catch (error) {
-        if (!isBusy(error)) throw error;
+        if (!isBusy(error) || performance.now() - askedAt > this.#patienceMs) throw error;
         // Most hold it for less than the shortest sleep.
         if (performance.now() - askedAt < turnsForMs) await nextTurn();
         else {
@@ -89,13 +93,23 @@ export class ProcessLock {
   }
 }
 
-/** Tries until no other connection holds the file, in short naps that block the thread; fails as `attempt` does otherwise. */
-export function whileBusy<T>(attempt: () => T, firstNapMs = shortestNapMs, laterNapMs = firstNapMs): T {
+/**
+ * Tries until no other connection holds the file, in short naps that block the thread. Fails as `attempt` does otherwise,
+ * or when the file is held for too long.
+ */
+export function whileBusy<T>(
+  attempt: () => T,
+  firstNapMs = shortestNapMs,
+  laterNapMs = firstNapMs,
+  patience = patienceMs,
+): T {
+  let giveUpAt: number | undefined;
   for (let napMs = firstNapMs, nextMs = laterNapMs; ; napMs = nextMs, nextMs = Math.min(nextMs * 1.5, longestNapMs))
     try {
       return attempt();
     } catch (error) {
-      if (!isBusy(error)) throw error;
+      giveUpAt ??= performance.now() + patience;
+      if (!isBusy(error) || performance.now() > giveUpAt) throw error;
       nap(napMs);
     }
 }
