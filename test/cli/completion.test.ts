@@ -93,6 +93,8 @@ test('commands, options, choices and the names that the server knows are complet
     [['backup', 'let'], '<files>'],
     [['export', '--out', ''], '<files>'],
     [['project', 'exec', 'alpha', '--', '--he'], ''],
+    [['client', '--socket', ''], '<files>'],
+    [['config', 'show', ''], ''],
     [['run', ''], ''],
     [['frobnicate', ''], ''],
     [['--home', '/does/not/exist', 'call', 'demo_'], ''],

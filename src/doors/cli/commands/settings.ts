@@ -10,7 +10,7 @@ interface Settings {
 export function addSettings(setting: Setting): void {
   const config = group(setting, 'config', 'config.yaml: what holds now, and one change at a time');
   define(setting, config, {
-    usage: 'show [path]',
+    usage: 'show [key]',
     summary: 'print the configuration that holds now, or one part of it',
     examples: ['oubliette config show', 'oubliette config show limits.depth'],
     async run(cli, [path]) {
@@ -21,13 +21,13 @@ export function addSettings(setting: Setting): void {
     },
   });
   define(setting, config, {
-    usage: 'set <path> <value>',
+    usage: 'set <key> <value>',
     summary: 'change one value, given as JSON or as plain text; comments in the file stay',
     examples: ['oubliette config set limits.depth 2', `oubliette config set allowedHosts '["api.example.com"]'`],
     run: (cli, [path, value]) => change(cli, path, { value: jsonOrText(value) }),
   });
   define(setting, config, {
-    usage: 'unset <path>',
+    usage: 'unset <key>',
     summary: 'remove one value, so that its default holds again',
     examples: ['oubliette config unset limits.depth'],
     run: (cli, [path]) => change(cli, path, {}),
