@@ -50,6 +50,7 @@ test('parameters come as key=value or as lines below', () => {
   assert.equal(expanded('$say text=two words count=7'), '["two words", 7]');
   assert.equal(expanded("$say text='it\\'s'"), '["it\'s", 2]');
   assert.equal(expanded('$say\ntext: a: b\ncount: 3\nx = 1'), '["a: b", 3]\nx = 1');
+  assert.equal(expanded('$say text=a\nx: int = 5'), '["a", 2]\nx: int = 5');
   assert.equal(expanded('if True:\n    $say text=a'), 'if True:\n    ["a", 2]');
   assert.equal(expanded('$choose on=false'), 'None');
   assert.equal(expanded('$choose'), "['a', 1]");

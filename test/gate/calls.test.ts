@@ -22,6 +22,26 @@ describe('a call through the gate', () => {
     assert.deepEqual((await server.call('calls_t', { text: 'hello' })).value, byVersion.body.value);
   });
 
+  it('names the tool that is not there', async () => {
+    const message = async (path: string): Promise<string> =>
+      (await server.ask('POST', path, { args: {} })).body.error.message;
+    assert.equal(await message('/call/calls_never'), 'There is no tool calls_never.');
+    assert.equal(await message(`${bundle.tool('never')}/invoke`), 'There is no tool never version v1.');
+  });
+
+  it('takes secrets out of what it refuses with', async () => {
+    const value = 'known-to-nobody-else';
+    await server.call('secret_set', { name: 'REFUSED', value });
+    for (const [name, args] of [
+      ['project_get', { project_id: value }],
+      ['demo_foo', { text: 'x', [value]: 1 }],
+    ] as const) {
+      const { body } = await server.ask('POST', `/call/${name}`, { args });
+      assert.match(body.error.message, /\[secret:REFUSED\]/);
+      assert.ok(!JSON.stringify(body).includes(value));
+    }
+  });
+
   it('refuses arguments that break the schema, with their places, and counts nothing', async () => {
     await server.ask('PUT', bundle.tool('strict'), toolBody());
     const wrong = await invoke('strict', { args: { text: 5 } });

@@ -89,6 +89,14 @@ test('a topic that nothing matches is skipped', async () => {
     assert.equal(await server.run(`ot.notify(topic="${topic}", message="x")`), 'SKIP: no matching topic');
 });
 
+test('a star stands for anything, also for nothing', async () => {
+  await reconfigure('notify: { topics: [ { pattern: "*ci*:done", file: ci.yaml } ] }');
+  for (const topic of ['ci:done', 'a ci b:done', 'cici:done'])
+    assert.match(await server.run(`ot.notify(topic="${topic}", message="x")`), /^OK: .* -> .*ci\.yaml$/, topic);
+  for (const topic of ['c:done', 'ci:done ', 'ci'])
+    assert.equal(await server.run(`ot.notify(topic="${topic}", message="x")`), 'SKIP: no matching topic', topic);
+});
+
 test('a note that cannot be written is answered as an error', async () => {
   await mkdir(join(server.home, 'notes', 'taken.yaml'), { recursive: true });
   await reconfigure('notify: { topics: [ { pattern: "*", file: taken.yaml } ] }');
