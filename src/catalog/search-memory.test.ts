@@ -170,6 +170,14 @@ describe('changes', () => {
     assert.deepEqual(memory.query('omega'), []);
   });
 
+  test('nothing is lost of what grows before it is settled', () => {
+    // More than there is room for at first.
+    const many = Array.from({ length: 1100 }, (_, i) => doc({ id: `m${i}`, slug: `w${i}`, description: 'common' }));
+    const memory = filled(many, false);
+    assert.equal(memory.query('common', { limit: 5000 }).length, many.length);
+    for (const { id, slug } of many.slice(1000)) assert.equal(memory.query(slug)[0]?.id, id, slug);
+  });
+
   test('switching one off costs no new words', () => {
     const memory = filled([doc({ id: 'a', slug: 'alpha' })]);
     memory.put(doc({ id: 'a', slug: 'alpha', isEnabled: false }));

@@ -12,6 +12,7 @@ test('knows strings of all kinds, and what is inside f-strings', () => {
   assert.deepEqual(names('f"{brave.search(q=\'x\')!r:>{width}} {{no}}"'), ['brave', 'search', 'q', 'width']);
   assert.deepEqual(names('f"{f"{inner}"}"'), ['inner']);
   assert.deepEqual(names('rb"x" + Rb\'y\' + u"z"'), []);
+  assert.deepEqual(names('r"\\"a" + b + "\\\\" + c'), ['b', 'c']);
 });
 
 test('never loses a character and never hangs, whatever it is given', () => {

@@ -103,6 +103,14 @@ test('a wrong type is refused, not coerced, and the signature is shown', async (
   );
 });
 
+test('what a tool fails with is an exception of its kind', async () => {
+  const caught = (type: string): string =>
+    `try:\n    web.fetch(url="http://nowhere.invalid/")\nexcept ${type} as e:\n    print(str(e))`;
+  assert.match(await server.run(caught('PermissionError')), /^Host nowhere\.invalid is not in allowedHosts/);
+  assert.match(await server.failure(caught('ValueError')), /^PermissionError: /);
+  assert.match(await server.failure('ot.result(handle="x", offset=0)'), /^ValueError: offset must be/);
+});
+
 test('a program marks the foreign packs it called', async () => {
   const foreign = await mcp({ code: 'github.search(query="x")["called"]' });
   assert.equal(foreign.text, 'search');

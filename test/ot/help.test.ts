@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import { parse } from 'yaml';
 import { makeBundle } from '../kit/catalog.ts';
+import { until } from '../kit/until.ts';
 import { config, otServer, type OtServer } from './bench-server.ts';
 
 let server: OtServer;
@@ -174,6 +175,20 @@ test('of a query without an end the beginning is looked for', async () => {
 test('nothing found says so and points to the lists', async () => {
   const text = await server.run('ot.help(query="xyznonexistent")');
   assert.match(text, /No matches found for 'xyznonexistent'.*ot\.tools\(\).*ot\.packs\(\)/);
+  assert.match(await server.run('ot.help(query="?!")'), /^No matches found for '\?!'/);
+});
+
+test('a server is called as the configuration calls it', async () => {
+  await writeFile(`${server.home}/config.yaml`, config.replace('  github:', '  code-host:'));
+  await server.run('ot.reload()');
+  await until(async () => (await server.run('ot.tools(pattern="code_host.", info="list")')) !== '[]');
+  assert.ok((await server.run('ot.help(query="code-host")')).endsWith(`Documentation: ${docs}/code-host/`));
+  assert.match(
+    await server.run('ot.tools(pattern="code_host.search", info="full")'),
+    /source: "?proxy:code-host"?[,}]/,
+  );
+  await writeFile(`${server.home}/config.yaml`, config);
+  await server.run('ot.reload()');
 });
 
 test('the base of documentation addresses can be configured', async () => {

@@ -50,6 +50,18 @@ test('ot.stats() answers totals, savings and a breakdown per tool', async () => 
   assert.ok(!all.tools.some((each: { tool: string }) => /(?:^|\.)run$/.test(each.tool)), 'programs are not counted');
 });
 
+test('a token that is narrowed to projects sees no calls outside of them', async () => {
+  const tools = async (token?: string): Promise<string[]> =>
+    (await stats('', token)).tools.map((each: { tool: string }) => each.tool);
+  await server.run('demo.bar(text="elsewhere")');
+  const { id } = (await server.call('project_create', { name: 'narrow' })).value as { id: string };
+  const { token } = (await server.call('token_create', { name: 'narrow', scope: 'admin', projects: [id] })).value as {
+    token: string;
+  };
+  assert.ok((await tools()).includes('demo.bar'));
+  assert.ok(!(await tools(token)).includes('demo.bar'));
+});
+
 test('context saved grows with what is reachable: it is measured, not a constant', async () => {
   const perRun = async (token: string): Promise<number> => {
     await server.run('1', token);
