@@ -47,6 +47,9 @@ describe('bad input', () => {
     const good = '{"slug":"body-x","displayName":"x","isEnabled":true}';
     assert.equal((await put('text/plain', good)).status, 415);
     assert.equal((await put('application/json; charset=utf-16', good)).status, 415);
+    for (const type of ['Application/JSON', 'application/json;charset="UTF-8"', 'application/json; charset=us-ascii'])
+      assert.match((await put(type, '')).message, /empty/, type);
+    assert.match((await put('application/json', '\ufeff{}', { 'content-encoding': 'Identity' })).message, /slug/);
     assert.equal((await put('application/json', good, { 'content-encoding': 'gzip' })).status, 415);
     const broken = Uint8Array.from(Buffer.from(good.replace('"x"', '"\xff"'), 'latin1'));
     assert.match((await put('application/json', broken)).message, /not UTF-8/);
@@ -97,6 +100,16 @@ describe('bad input', () => {
       ['GET', '/tools/tools/'],
     ] as const)
       assert.equal((await send(method, path, auth)).status, 404, `${method} ${path}`);
+    // Where nothing is, no body is looked at.
+    for (const [method, path, status] of [
+      ['POST', '/nothing', 404],
+      ['POST', '/health', 405],
+    ] as const)
+      for (const [type, body] of [
+        ['text/csv', 'a,b'],
+        ['application/json', `"${'a'.repeat(5_000_000)}"`],
+      ] as const)
+        assert.equal((await send(method, path, { 'content-type': type }, body)).status, status, `${path} ${type}`);
   });
 
   it('answers what is no HTTP request in the same shape', async () => {
@@ -139,6 +152,18 @@ describe('bad input', () => {
     const said = text(socket);
     await new Promise((sent) => socket.write(Buffer.alloc(size), sent));
     assert.match(await said, /^HTTP\/1\.1 413 [^]*body\.too_large/);
+  });
+
+  it('does not read for ever what nobody asked for', async () => {
+    const socket = connect(Number(new URL(server.url).port), '127.0.0.1');
+    socket.on('error', () => {});
+    let said = '';
+    socket.setEncoding('latin1').on('data', (chunk: string) => (said += chunk));
+    socket.write('POST /nothing HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000000000\r\n\r\n');
+    const piece = Buffer.alloc(2 ** 20);
+    for (let sent = 0; said === '' && sent < 512; sent++) await new Promise((taken) => socket.write(piece, taken));
+    assert.match(said, /^HTTP\/1\.1 404 [^]*route\.not_found/);
+    socket.destroy();
   });
 
   it('refuses an endless name in the address without repeating it', async () => {

@@ -119,6 +119,14 @@ test('a page of a listed origin may ask beforehand what it may send', async () =
   assert.equal(headers['access-control-allow-headers'], 'authorization, content-type');
 });
 
+test('the pages of the server itself may ask, and nothing is answered beforehand that was not asked', async () => {
+  for (const origin of [`http://127.0.0.1:${port}`, 'https://tools.example.com'])
+    assert.equal((await send('GET', { origin })).status, 200, origin);
+  const { status, headers } = await send('OPTIONS', { origin: listed });
+  assert.deepEqual([status, headers['allow']], [405, 'GET']);
+  assert.equal((await send('GET', { origin: listed })).headers['access-control-allow-methods'], undefined);
+});
+
 for (const [method, origin] of [
   ['GET', 'https://evil.example.com'],
   ['OPTIONS', 'https://evil.example.com'],
