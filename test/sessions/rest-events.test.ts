@@ -38,6 +38,7 @@ describe('the event stream', () => {
     for (const open of [
       () => openStream(eventsUrl(session.session_id), reader, { 'last-event-id': '2' }),
       () => openStream(eventsUrl(session.session_id, '?after=2'), reader),
+      () => openStream(eventsUrl(session.session_id, '?after=2'), reader, { 'last-event-id': '' }),
       // What an EventSource that was opened with ?after= sends when it reconnects.
       () => openStream(eventsUrl(session.session_id, '?after=0'), reader, { 'last-event-id': '2' }),
     ]) {
@@ -46,8 +47,15 @@ describe('the event stream', () => {
       assert.equal(stream.frames.find((frame) => frame.id !== undefined)!.id, 3);
       stream.close();
     }
-    for (const after of ['9999', '99999999999999999999']) {
-      const lost = await openStream(eventsUrl(session.session_id, `?after=${after}`), reader);
+    for (const [query, header] of [
+      ['?after=9999', ''],
+      ['?after=99999999999999999999', ''],
+      ['', 'no index'],
+    ] as const) {
+      const lost = await openStream(eventsUrl(session.session_id, query), reader, {
+        accept: 'application/json, text/event-stream',
+        'last-event-id': header,
+      });
       await lost.until((frame) => frame.data.status === 'idle');
       assert.deepEqual(
         lost.frames.slice(0, 3).map((frame) => frame.event),
