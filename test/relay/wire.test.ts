@@ -4,6 +4,7 @@ import { after, before, describe, it } from 'node:test';
 import { rawRelay, type RawRelay } from '../kit/relay-socket.ts';
 import { testServer, type TestServer } from '../kit/server.ts';
 import { turn, value } from '../kit/session.ts';
+import { until } from '../kit/until.ts';
 
 const lastingId = (): string => `call_${randomBytes(18).toString('base64url')}`;
 
@@ -130,6 +131,20 @@ describe("lines on a session's socket", () => {
       send({ method: 'cancel', params: { id } });
       assert.equal((await relay.next((message) => message.id === id)).result.isError, true);
     }
+  });
+
+  it('ends what was asked when whoever asked is gone', async () => {
+    const counted = async (tool: string, outcome: string): Promise<number> => {
+      const { body } = await server.ask('GET', '/metrics');
+      return Number(new RegExp(`tool="${tool}",outcome="${outcome}",door="socket"} (\\d+)`).exec(body)?.[1] ?? 0);
+    };
+    const [begun, ended] = [await counted('demo_foo', 'ok'), await counted('run', 'tool.cancelled')];
+    const one = await rawRelay(path);
+    const code = 'demo.foo(text="begun")\nwhile True:\n    pass';
+    one.send(`${JSON.stringify({ id: 1, method: 'run', params: { code } })}\n`);
+    await until(async () => (await counted('demo_foo', 'ok')) > begun);
+    one.close();
+    await until(async () => (await counted('run', 'tool.cancelled')) > ended, 20_000);
   });
 
   it('runs nothing twice that is sent again: what only reads may, what is open is joined', async () => {
