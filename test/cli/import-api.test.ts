@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { lookup } from 'node:dns/promises';
+import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { testServer, type TestServer as Api } from '../http/testbed.ts';
@@ -89,6 +90,17 @@ test('a document from a file or from standard input is only looked at with --dry
   assert.equal(dry.code, 0, dry.err);
   assert.match(dry.out, /Would import 1 of 2 operations into small\./);
   assert.match((await cli(['import', 'openapi', '-', '--dry-run'], yaml())).out, /no host/);
+});
+
+test('a document is fetched from whoever the typed name leads to, this machine included', async () => {
+  // Most machines know themselves by their own name; on others there is only the usual one.
+  const isMe = await lookup(hostname()).then(
+    ({ address }) => address.startsWith('127.'),
+    () => false,
+  );
+  const source = `http://${isMe ? hostname() : 'localhost'}:${api.port}/openapi.yaml`;
+  const dry = await cli(['import', 'openapi', source, '--dry-run', '--json']);
+  assert.equal(dry.json.imported, 1, dry.err);
 });
 
 test('a curl command that is only looked at allows no host', async () => {

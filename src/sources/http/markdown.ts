@@ -23,7 +23,13 @@ export function markdownMaker(workerPath: string): MarkdownMaker {
     mine.unref();
     const id = ++count;
     return new Promise<string>((resolve, reject) => {
+      const settle = (): void => {
+        clearTimeout(timer);
+        signal.removeEventListener('abort', stop);
+        mine.removeAllListeners();
+      };
       const end = (error: Error): void => {
+        settle();
         worker = undefined;
         void mine.terminate();
         reject(error);
@@ -33,21 +39,15 @@ export function markdownMaker(workerPath: string): MarkdownMaker {
         () => end(fail('tool.failed', { reason: 'The page is too large to be made Markdown. Ask for text.' })),
         longestMs,
       );
-      const settle = (): void => {
-        clearTimeout(timer);
-        signal.removeEventListener('abort', stop);
-        mine.removeAllListeners();
-      };
       signal.addEventListener('abort', stop, { once: true });
       mine.on('message', (answer: { id: number; markdown: string }) => {
         if (answer.id !== id) return;
         settle();
         resolve(answer.markdown);
       });
-      mine.once('error', () => {
-        settle();
-        end(fail('tool.failed', { reason: 'The page could not be made Markdown. Ask for text.' }));
-      });
+      mine.once('error', () =>
+        end(fail('tool.failed', { reason: 'The page could not be made Markdown. Ask for text.' })),
+      );
       mine.postMessage({ id, html });
     });
   }
