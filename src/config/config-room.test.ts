@@ -148,11 +148,15 @@ describe('include', () => {
   test('a circle, a missing file, a file that is no YAML are refused with the line of the entry', async () => {
     await put('one.yaml', 'include: [two.yaml]\n');
     await put('two.yaml', '\ninclude:\n  - one.yaml\n');
-    await put('config.yaml', 'include:\n  - one.yaml\n  - missing.yaml\n  - ../../../etc/passwd\n');
+    await put(
+      'config.yaml',
+      'include:\n  - one.yaml\n  - missing.yaml\n  - ../../../etc/passwd\n  - one.yaml/below.yaml\n',
+    );
     const said = await refusal();
     assert.match(said, /two\.yaml:3: .*goes round in a circle/);
     assert.match(said, /config\.yaml:3: include names missing\.yaml, but there is no .*Make it or remove the entry/);
     assert.match(said, /config\.yaml:4: .*Only \.yaml and \.yml/);
+    assert.match(said, /config\.yaml:5: include names one\.yaml\/below\.yaml, but there is no /);
   });
 
   test('a pipe is refused without waiting for a writer', { timeout: 60_000 }, async () => {

@@ -160,6 +160,7 @@ describe('asks', () => {
     await room.asks.declared(session, owner.principal);
     room.presence.enter(session, owner.principal)();
     const { id } = await ask();
+    assert.deepEqual(await room.asks.open(session), [], 'there is nothing left to wait for');
     assert.deepEqual(await room.asks.wait(session, id), { outcome: 'disconnected' });
   });
 

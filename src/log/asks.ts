@@ -131,8 +131,8 @@ export function asks({ log, tables, presence, reconnectGraceMs }: AsksOptions): 
     },
     async declared(sessionId, owner) {
       const isThere = presence.isPresent(sessionId, owner);
-      if (isThere) noteSeen(sessionId, owner, 0);
-      else seen.get(sessionId)?.delete(owner);
+      // Whoever is there was noted when they came.
+      if (!isThere) seen.get(sessionId)?.delete(owner);
       await log.write(() => tables.markSeen(sessionId, owner, isThere));
     },
     async adopt(sessionId) {
