@@ -11,7 +11,7 @@ export class OublietteError extends Error {
     status: number,
     more: { details?: { path: string; message: string }[]; retryable?: boolean; cause?: unknown } = {},
   ) {
-    super(message, { cause: more.cause });
+    super(message, 'cause' in more ? { cause: more.cause } : {});
     this.code = code;
     this.status = status;
     this.details = more.details ?? [];

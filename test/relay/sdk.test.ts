@@ -229,6 +229,7 @@ describe("the callers' library", () => {
       fetch: (input, init) => fetch(String(input).endsWith('/demo_foo') ? url : input, init),
     });
     await assert.rejects(gone.call('demo_foo', { text: 'x' }), stranger);
+    await assert.rejects(gone.call('nowhere'), (error: OublietteError) => !('cause' in error));
     const stopped = AbortSignal.abort(new Error('enough'));
     await assert.rejects(gone.call('project_list', {}, { signal: stopped }), /enough/);
   });
