@@ -3,6 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import { newUuid } from '../../src/schema/index.ts';
 import { startTestServer, type TestServer } from '../kit/running-server.ts';
 import { until } from '../kit/until.ts';
 
@@ -11,7 +12,6 @@ interface Found {
   match: { tier: string; field: string };
 }
 
-const bundleID = '01890a5d-ac96-774b-bcce-b302099a8057';
 let home: string;
 let server: TestServer;
 before(async () => {
@@ -37,6 +37,13 @@ const top = async (q: string): Promise<string | undefined> => (await hits(q))[0]
 async function put(path: string, json: object, at = server): Promise<number> {
   return (await at.fetch(`/tools/bundles/${path}`, { method: 'PUT', json })).status;
 }
+
+/** A bundle of a test's own; answers its id. */
+async function newBundle(slug: string): Promise<string> {
+  const id = newUuid();
+  assert.equal(await put(id, { slug, displayName: slug, isEnabled: true }), 201);
+  return id;
+}
 const body = (displayName: string, more: object = {}): object => ({
   displayName,
   isEnabled: true,
@@ -48,7 +55,7 @@ const body = (displayName: string, more: object = {}): object => ({
 
 describe('search over REST', () => {
   test('finds a tool right after it was put, by prefix, word, typo and part of the slug', async () => {
-    await put(bundleID, { slug: 'meteo', displayName: 'Meteo', isEnabled: true });
+    const bundleID = await newBundle('meteo');
     assert.equal(
       await put(
         `${bundleID}/tools/get-forecast/version/v1`,
@@ -68,25 +75,28 @@ describe('search over REST', () => {
   });
 
   test('follows switches of tools and bundles, deletions and a new slug of the bundle', async () => {
-    const tool = `/tools/bundles/${bundleID}/tools/get-forecast/version/v1`;
+    const bundleID = await newBundle('seasons');
+    await put(`${bundleID}/tools/get-monsoon/version/v1`, body('Rainy time'));
+    const tool = `/tools/bundles/${bundleID}/tools/get-monsoon/version/v1`;
     const patch = (path: string, isEnabled: boolean): Promise<Response> =>
       server.fetch(path, { method: 'PATCH', json: { isEnabled } });
     await patch(tool, false);
-    assert.deepEqual(await hits('forecast'), []);
-    assert.equal((await hits('forecast', '&includeDisabled=true')).length, 1);
+    assert.deepEqual(await hits('monsoon'), []);
+    assert.equal((await hits('monsoon', '&includeDisabled=true')).length, 1);
     await patch(tool, true);
     await patch(`/tools/bundles/${bundleID}`, false);
-    assert.deepEqual(await hits('forecast'), []);
+    assert.deepEqual(await hits('monsoon'), []);
     await patch(`/tools/bundles/${bundleID}`, true);
-    assert.equal((await hits('forecast')).length, 1);
-    await put(bundleID, { slug: 'climate', displayName: 'Meteo', isEnabled: true });
-    assert.deepEqual(await hits('climate'), ['meteo_get_forecast word bundleSlug']);
-    assert.deepEqual(await hits('meteo'), []);
+    assert.equal((await hits('monsoon')).length, 1);
+    await put(bundleID, { slug: 'climate', displayName: 'seasons', isEnabled: true });
+    assert.deepEqual(await hits('climate'), ['seasons_get_monsoon word bundleSlug']);
+    assert.deepEqual(await hits('seasons'), []);
     await server.fetch(tool, { method: 'DELETE' });
-    assert.deepEqual(await hits('forecast'), []);
+    assert.deepEqual(await hits('monsoon'), []);
   });
 
   test('pages through all hits once, newest first', async () => {
+    const bundleID = await newBundle('book');
     for (let i = 0; i < 7; i++) await put(`${bundleID}/tools/paged-${i}/version/v1`, body(`Paged ${i}`));
     const seen: string[] = [];
     let token = '';
@@ -97,7 +107,7 @@ describe('search over REST', () => {
     } while (token !== '');
     assert.deepEqual(
       seen,
-      [6, 5, 4, 3, 2, 1, 0].map((i) => `meteo_paged_${i}`.replace('meteo', 'climate')),
+      [6, 5, 4, 3, 2, 1, 0].map((i) => `book_paged_${i}`),
     );
   });
 
@@ -120,6 +130,7 @@ describe('search over REST', () => {
   });
 
   test('what another process puts is found within two seconds', async () => {
+    const bundleID = await newBundle('other-side');
     const other = await startTestServer({ home });
     try {
       await put(`${bundleID}/tools/from-elsewhere/version/v1`, body('Elsewhere'), other);
@@ -131,7 +142,10 @@ describe('search over REST', () => {
   });
 
   test('gives the same answers after its file was deleted or damaged', async () => {
-    const before = await hits('paged');
+    const bundleID = await newBundle('library');
+    for (const slug of ['shelf-one', 'shelf-two']) await put(`${bundleID}/tools/${slug}/version/v1`, body(slug));
+    const before = await hits('shelf');
+    assert.equal(before.length, 2);
     for (const damage of [
       () => rm(join(home, 'index.db')),
       () => writeFile(join(home, 'index.db'), 'no database at all '.repeat(500)),
@@ -141,7 +155,7 @@ describe('search over REST', () => {
       await rm(join(home, 'index.db-shm'), { force: true });
       await damage();
       server = await startTestServer({ home });
-      assert.deepEqual(await hits('paged'), before);
+      assert.deepEqual(await hits('shelf'), before);
     }
   });
 });
