@@ -90,7 +90,7 @@ function FreePairs({ known, object, onChange, schema, root, path, depth, problem
         <div className="pair" key={index}>
           <KeyField
             name={name}
-            isFree={(next) => !known.has(next) && !(next in object)}
+            isFree={(next) => !known.has(next) && !Object.hasOwn(object, next)}
             onRename={(next) => replace(name, [next, object[name]])}
           />
           <Value
