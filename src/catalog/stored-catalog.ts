@@ -1,4 +1,4 @@
-import { readdir, readFile, rm, stat } from 'node:fs/promises';
+import { readdir, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { parseUuid7, type Tool } from '../schema/index.ts';
 import { FileThread, makeFolder, ProcessLock, recoverWrites, syncFolder, type SharedPlace } from '../store/index.ts';
@@ -9,9 +9,10 @@ import { ChangeQueue, type Creation, type Operation } from './change-queue.ts';
 import { FolderLook, type Looking } from './folder-look.ts';
 import { FolderWatch } from './folder-watch.ts';
 import { RecordsFile } from './records-file.ts';
-import { bundlePath, parseTool, type ToolFile } from './stored-files.ts';
+import { bundlePath, type ToolFile } from './stored-files.ts';
 import { StoredRecords, wholeOf, type Change, type FileStamp } from './stored-records.ts';
 import type { ToolSummary } from './tool-summary.ts';
+import { WholeTools } from './whole-tools.ts';
 
 export interface StoredCatalogOptions {
   folder: string;
@@ -37,7 +38,6 @@ const draftsFolder = '.drafts';
 const journalFolder = '.journal';
 const journalIn = (folder: string): string => join(folder, journalFolder, 'ring');
 
-const keptTools = 4096;
 const foldersAtOnce = 32;
 const lookEveryMs = 1500;
 const takeInAfterMs = 50;
@@ -52,7 +52,7 @@ export class StoredCatalog {
   readonly #watch: FolderWatch;
   readonly #look: FolderLook;
   readonly #saved: RecordsFile;
-  readonly #whole = new Map<string, Tool>();
+  readonly #wholes: WholeTools;
   readonly #log: ChangeLog;
   readonly #reads: FileThread;
   readonly #writes: FileThread;
@@ -68,6 +68,7 @@ export class StoredCatalog {
     const { folder, changesPath, lockPath } = options;
     this.#options = options;
     this.#cache = cache;
+    this.#wholes = new WholeTools(folder, cache);
     this.#log = log;
     this.#lock = new ProcessLock(lockPath);
     const place: SharedPlace = {
@@ -111,34 +112,12 @@ export class StoredCatalog {
 
   /** The whole of a tool, if it is in memory. */
   kept(summary: ToolSummary): Tool | undefined {
-    if (!summary.file) return summary.whole;
-    const kept = this.#whole.get(summary.id);
-    // A bundle that somebody copied shares its tools' ids with the first.
-    return kept?.isEnabled === summary.isEnabled && kept.bundleID === summary.bundleID ? kept : undefined;
+    return this.#wholes.kept(summary);
   }
 
   /** The whole of a stored tool; undefined when its file vanished or broke since. Whoever reads all of them keeps none. */
-  async whole(summary: ToolSummary, isKept = true): Promise<Tool | undefined> {
-    const kept = this.kept(summary);
-    const file = summary.file;
-    if (kept || !file) return kept;
-    const text =
-      this.#cache.text(file.path, file.mtimeMs, file.size) ??
-      (await readFile(join(this.#options.folder, file.path), 'utf8').catch(() => undefined));
-    if (text === undefined) return undefined;
-    try {
-      const tool = wholeOf(parseTool(text, file.path, summary.bundleID));
-      return isKept ? this.#keep(tool) : tool;
-    } catch {
-      return undefined;
-    }
-  }
-
-  #keep(tool: Tool): Tool {
-    this.#whole.delete(tool.id);
-    this.#whole.set(tool.id, tool);
-    if (this.#whole.size > keptTools) this.#whole.delete(this.#whole.keys().next().value!);
-    return tool;
+  whole(summary: ToolSummary, isKept = true): Promise<Tool | undefined> {
+    return this.#wholes.read(summary, isKept);
   }
 
   /** Queues a change; those that wait together are made together. */
@@ -197,7 +176,7 @@ export class StoredCatalog {
   tookNew(path: string, file: ToolFile, text: string, stamp: FileStamp): ToolSummary {
     this.#watch.add(dirname(path));
     const summary = this.records.takeNew(path, file, stamp);
-    this.#keep(wholeOf(file));
+    this.#wholes.keep(wholeOf(file));
     this.#putIntoCache(path, file, text, stamp);
     this.#tell([{ kind: 'tool', summary, whole: file }]);
     return summary;
@@ -210,7 +189,7 @@ export class StoredCatalog {
   #forget(path: string): Change | undefined {
     this.#cache.remove([path]);
     const change = this.records.forget(path);
-    if (change?.kind === 'tool-gone') this.#whole.delete(change.summary.id);
+    if (change?.kind === 'tool-gone') this.#wholes.forget(change.summary.id);
     return change;
   }
 
@@ -221,7 +200,7 @@ export class StoredCatalog {
       this.#cache.remove([path]);
       this.#options.onCorrupt(path, reason);
     } else if (change?.kind === 'tool' && change.whole) {
-      this.#keep(wholeOf(change.whole));
+      this.#wholes.keep(wholeOf(change.whole));
       if (!told?.has(path)) this.#putIntoCache(path, change.whole, text, stamp);
     }
     return change;
