@@ -86,6 +86,7 @@ test('finds names that a function uses before they are defined', () => {
   const forward = (code: string): string[] => programShape(code).forwardNames;
   assert.deepEqual(forward('def a():\n    return b() + N\ndef b(): pass\nN = 1'), ['b', 'N']);
   assert.deepEqual(forward('g = lambda: later()\ndef later(): pass'), ['later']);
+  assert.deepEqual(forward('def a(): return __b()\ndef __b(): pass'), ['__b']);
   assert.deepEqual(forward('def a(): return a()'), []);
   assert.deepEqual(forward('x = 1\ndef a(): return x'), []);
 });
