@@ -20,6 +20,8 @@ describe('a call through the gate', () => {
     assert.deepEqual([byVersion.status, byVersion.body.ok], [200, true]);
     assert.equal(typeof byVersion.body.value, 'string');
     assert.deepEqual((await server.call('calls_t', { text: 'hello' })).value, byVersion.body.value);
+    const inCapitals = `${bundle.tool('t').replace(bundle.id, bundle.id.toUpperCase())}/invoke`;
+    assert.deepEqual((await server.ask('POST', inCapitals, { args: { text: 'hello' } })).body, byVersion.body);
   });
 
   it('names the tool that is not there', async () => {

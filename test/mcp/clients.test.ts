@@ -73,6 +73,7 @@ for (const [era, mode] of eras) {
     const client = await connect('/mcp/b/raw', mode);
     const { tools } = await client.listTools();
     assert.ok(tools.length >= 610, String(tools.length));
+    assert.equal(new Set(tools.map((each) => each.name)).size, tools.length, 'each once');
     assert.ok(tools.some((each) => each.name === 'Add Numbers/now'));
     const sum = await client.callTool({ name: 'Add Numbers/now', arguments: { a: 1, b: 2 } });
     assert.deepEqual(sum.structuredContent, { sum: 3 });

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { readdir, readFile } from 'node:fs/promises';
-import { request } from 'node:http';
+import { request, type IncomingMessage } from 'node:http';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { describe, test } from 'node:test';
 import { until } from '../kit/until.ts';
 import { openRestPlace } from './rest-place.ts';
@@ -115,6 +117,21 @@ describe('files of a workspace over REST', () => {
     assert.equal((await send('GET', '/seen.txt', undefined, outsider)).status, 404);
     assert.equal((await send('POST', '/seen.txt', 'x')).status, 405);
     assert.equal((await fetch(files('/seen.txt'))).status, 401);
+  });
+
+  test('and blobs that announce too much are refused before they are sent', async () => {
+    for (const [method, url] of [
+      ['PUT', files('/large')],
+      ['POST', `${server.url}/blobs`],
+    ] as const) {
+      const headers = { authorization: `Bearer ${writer}`, 'content-length': 2 ** 28 + 1 };
+      const sent = request(url, { method, headers }).on('error', () => {});
+      sent.flushHeaders();
+      const [answer] = (await once(sent, 'response')) as [IncomingMessage];
+      const { error } = JSON.parse(await text(answer));
+      assert.deepEqual([answer.statusCode, error.code], [413, 'body.too_large'], url);
+      sent.destroy();
+    }
   });
 
   test('blobs come back as they were sent, to their owner only', async () => {

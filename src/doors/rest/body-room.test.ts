@@ -93,6 +93,18 @@ describe('the room for bodies', () => {
     }
   });
 
+  it('takes as much as the limit allows, and not a byte more', async () => {
+    for (const announced of [true, false])
+      for (const bytes of [1000, 1001]) {
+        const { sender, received: message } = await arrive(announced ? bytes : undefined);
+        const read = new BodyRoom(1).read(message, 1000);
+        sender.end(Buffer.alloc(bytes));
+        if (bytes === 1000) assert.equal((await read).length, bytes);
+        else await assert.rejects(read, { code: 'body.too_large' });
+        sender.destroy();
+      }
+  });
+
   it('reads nothing of a body that announces too much', async () => {
     const { sender, received: message } = await arrive(10_000_000);
     await assert.rejects(new BodyRoom(1).read(message, 1000), { code: 'body.too_large' });

@@ -73,6 +73,9 @@ describe('signing in to the web app', () => {
 
   test('ends with sign-out', async () => {
     const { cookie, csrf } = await signIn();
+    // Another page on the same host has the cookie, but not what goes with it.
+    assert.equal((await post('/auth/signout', {}, { cookie })).status, 401);
+    assert.equal((await list({ cookie, 'x-oubliette-csrf': csrf })).status, 200);
     assert.equal((await post('/auth/signout', {}, { cookie, 'x-oubliette-csrf': csrf })).status, 204);
     assert.equal((await list({ cookie, 'x-oubliette-csrf': csrf })).status, 401);
   });
