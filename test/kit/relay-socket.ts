@@ -33,7 +33,7 @@ export async function rawRelay(path: string): Promise<RawRelay> {
       const timer = setTimeout(
         () => reject(new Error(`nothing fits among ${JSON.stringify(messages).slice(0, 2000)}`)),
         120_000,
-      );
+      ).unref();
       const look = (): void => {
         const found = messages.find(fits);
         if (found === undefined) return;

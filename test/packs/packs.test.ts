@@ -72,7 +72,7 @@ test('a file becomes a bundle with a tool for every function that says it is one
      get_rain.tool = ${tool()};
      export function helper() {}`,
   );
-  const [bundle] = packs.bundles();
+  const bundle = packs.bundles().find((each) => each.slug === 'weather');
   assert.deepEqual(
     [bundle?.slug, bundle?.displayName, bundle?.description, bundle?.kind],
     ['weather', 'Weather', 'Rain or shine', 'pack'],

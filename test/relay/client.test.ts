@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { rm } from 'node:fs/promises';
 import { connect, createServer } from 'node:net';
+import { createInterface } from 'node:readline';
 import { after, before, describe, it } from 'node:test';
 import { join } from 'node:path';
 import { Client } from '@modelcontextprotocol/client';
@@ -125,6 +126,31 @@ describe('oubliette-client', () => {
     assert.equal(started.stderr().trim().split('\n').length, 1);
     assert.match(started.stderr(), /invalid or expired API key/);
     assert.ok(!started.stderr().includes('oub_'));
+  });
+
+  it('warns no second time when it has to connect and ask again', async () => {
+    const { socket } = await begin();
+    const listening = `${socket}.refusing`;
+    let asked = 0;
+    const refusing = createServer((client) => {
+      client.on('error', () => {});
+      createInterface({ input: client })
+        .on('error', () => {})
+        .on('line', (line) => {
+          const { id, method } = JSON.parse(line) as { id: string; method: string };
+          if (method !== 'oubliette_tools') return;
+          asked++;
+          const error = { code: -32001, message: 'invalid or expired API key' };
+          client.end(`${JSON.stringify({ jsonrpc: '2.0', id, error })}\n`);
+        });
+    }).listen(listening);
+    await once(refusing, 'listening');
+    const started = await start(listening, `oub_${'A'.repeat(43)}`);
+    await until(() => asked >= 3);
+    assert.equal(started.stderr().trim().split('\n').length, 1, started.stderr());
+    await started.client.close();
+    refusing.close();
+    await rm(listening, { force: true });
   });
 
   it('maps every error of the socket to a result that says why', async () => {

@@ -111,10 +111,8 @@ describe("the server's own tools over a session's socket", () => {
   it('runs a tool and answers its JSON as text', async () => {
     const { result } = await call(keys['read']!, 'project_list', {});
     assert.equal(result.isError, false);
-    assert.deepEqual(
-      JSON.parse(result.content[0].text).projects.map((each: any) => each.name),
-      ['home'],
-    );
+    const projects = JSON.parse(result.content[0].text).projects.map((each: any) => each.name);
+    assert.ok(projects.includes('home'), String(projects));
     assert.deepEqual((await call(keys['read']!, 'project_list')).result, result, 'arguments may be left out');
   });
 
