@@ -48,6 +48,33 @@ test('bombs are stopped while they unpack', async () => {
   await refused({ 'oubliette.json': manifest, 'first/bundle.json': bomb }, /larger than 4194304 bytes/);
 });
 
+/** The same file with each entry of its list changed: `entry` begins where it does. */
+function relisted(files: Zippable, change: (entry: Buffer) => void): Buffer {
+  const zip = Buffer.from(zipSync(files, { level: 0 }));
+  for (let at = zip.indexOf('PK\x01\x02', 0, 'latin1'); at !== -1; at = zip.indexOf('PK\x01\x02', at + 1, 'latin1'))
+    change(zip.subarray(at));
+  return zip;
+}
+
+test('files that are too large only together are refused', async () => {
+  const files: Zippable = { 'oubliette.json': manifest, 'b/bundle.json': strToU8(JSON.stringify(bundle)) };
+  for (let i = 0; i < 70; i++) files[`b/tools/t/${i}.json`] = manifest;
+  await refused(
+    relisted(files, (entry) => void entry.writeUInt32LE(4 * 2 ** 20, 24)),
+    /unpacks to more than 268435456 bytes/,
+  );
+});
+
+test('a file that is there twice, or is no text, is refused', async () => {
+  const own = strToU8(JSON.stringify(bundle));
+  const twice = relisted({ 'oubliette.json': manifest, 'a/bundle.json': own, 'b/bundle.json': own }, (entry) => {
+    if (entry.toString('latin1', 46, 59) === 'b/bundle.json') entry.write('a', 46);
+  });
+  await refused(twice, /"a\/bundle\.json" twice/);
+  const broken = Buffer.from(JSON.stringify({ ...bundle, displayName: '\xe9' }), 'latin1');
+  await refused({ 'oubliette.json': manifest, 'a/bundle.json': broken }, /is not JSON/);
+});
+
 test('too many files are refused', async () => {
   const files: Zippable = { 'oubliette.json': manifest };
   for (let i = 0; i <= 100_000; i++) files[`b/tools/t/${i}.json`] = [manifest, { level: 0 }];

@@ -72,9 +72,7 @@ function formBody(text: string, writer: TemplateWriter): string {
     .split('&')
     .map((pair) => {
       const [name = '', value = ''] = [...new URLSearchParams(pair)][0] ?? [];
-      return isCredential(name) && value !== ''
-        ? `${encodeURIComponent(name)}=${writer.hide(value, name)}`
-        : writer.template(pair);
+      return isCredential(name) ? `${encodeURIComponent(name)}=${writer.hide(value, name)}` : writer.template(pair);
     })
     .join('&');
 }

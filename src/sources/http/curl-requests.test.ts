@@ -21,6 +21,8 @@ function sent(command: string, variables: Record<string, unknown> = {}) {
   plan.auth?.apply(built, values);
   return built;
 }
+const propertiesOf = (command: string): object =>
+  (importCurl(command).tool.argSchema as { properties: object }).properties;
 const basic = (text: string): string => `Basic ${Buffer.from(text).toString('base64')}`;
 const refused = (command: string, message: RegExp): void =>
   assert.throws(() => importCurl(command), { code: 'import.invalid', message }, command);
@@ -79,6 +81,8 @@ test('variables deep in a JSON body are arguments, of any type where no quotes s
   assert.equal(sent(`curl https://example.org --json "{\\"$K\\": 1}"`, { K: 'k' }).body, '{"k": 1}');
   const { headers } = sent(`curl https://example.org --json '{"a":1}'`);
   assert.deepEqual([headers['content-type'], headers['accept']], ['application/json', 'application/json']);
+  const own = sent(`curl https://example.org --json '{}' -H 'Accept: text/x' -H 'content-type: application/x+json'`);
+  assert.deepEqual(own.headers, { accept: 'text/x', 'content-type': 'application/x+json' });
   assert.equal(sent(`curl https://example.org --json '{"a":' --json '1}'`).body, '{"a":1}');
 });
 
@@ -109,11 +113,18 @@ test('credentials are secrets wherever they stand', () => {
   assert.deepEqual(found('curl https://example.org -d "token=$TOK" -H "Authorization: Bearer $TOK"'), [
     ['TOK', undefined],
   ]);
+  assert.deepEqual(found(`curl 'https://example.org?key=hush-hush-1'`), [['KEY', 'hush-hush-1']]);
+  assert.deepEqual(found(`curl 'https://example.org?token=' -d password= -H 'X-Idempotency-Key: a'`), []);
+  assert.deepEqual(propertiesOf(`curl https://example.org --json '{"password":""}'`), {
+    password: { type: 'string', default: '' },
+  });
   // Two values of the same kind are two secrets.
   assert.deepEqual(found(`curl 'https://example.org?token=hush-hush-1' -d token=hush-hush-2`), [
     ['TOKEN', 'hush-hush-1'],
     ['TOKEN_2', 'hush-hush-2'],
   ]);
+  const late = sent('curl "https://example.org?TOK=x" -d "token=$TOK"', { EXAMPLE_ORG_TOK: 'hush' });
+  assert.deepEqual([late.url, late.body], ['https://example.org/?TOK=x', 'token=hush']);
   // An argument of the same name is not what is sent.
   const same = sent('curl "https://example.org?TOK=x" -d "$TOK" -H "Authorization: Bearer $TOK"', { TOK: 'hush' });
   assert.deepEqual(
@@ -190,6 +201,12 @@ test('a variable and a value of the same name are two arguments', () => {
     page: '9',
   });
   assert.deepEqual([url, headers['x-page']], ['https://example.org/?page=5', '9']);
+});
+
+test('what stands for variables meanwhile is never taken for text, nor text for it', () => {
+  assert.equal(sent('curl "https://example.org/ouv00e/$A"', { A: 'x' }).url, 'https://example.org/ouv00e/x');
+  refused('curl "https://example.org?$NAME=1"', /\{NAME\}.* is a variable/);
+  refused('curl https://example.org -F "$NAME=1"', /\{NAME\}.* is a variable/);
 });
 
 test('the output of another program is asked for as a variable', () => {

@@ -23,6 +23,7 @@ test('words are cut as a shell cuts them', () => {
     ['$no'],
     ["t\tq'A"],
   ]);
+  assert.deepEqual(shellWords('a\\\r\nb "c\\\nd\\e"'), [['ab'], ['cd\\e']]);
   assert.throws(() => shellWords("curl 'open"), /not closed/);
   assert.throws(() => shellWords('curl "open'), /not closed/);
 });
@@ -134,6 +135,7 @@ test('forms, plain data and the flags that choose the method are understood', ()
   });
   assert.deepEqual(request('curl -G https://example.org -d q=x').query, { q: '${q}' });
   assert.equal(request('curl -I https://example.org').method, 'HEAD');
+  assert.equal(request('curl -XGET -I https://example.org').method, 'GET');
   assert.equal(request('curl -XDELETE https://example.org').method, 'DELETE');
   assert.equal(request('curl --request=PUT --url https://example.org --json {}').method, 'PUT');
   assert.equal(request('curl https://example.org --data-urlencode "q=a b&c"').body, 'q=a%20b%26c');

@@ -93,8 +93,6 @@ function addressOf(command: Command, writer: TemplateWriter): URL {
 function readSignIn(command: Command, url: URL, writer: TemplateWriter): HttpAuth | undefined {
   const inAddress = url.username === '' ? undefined : `${decoded(url.username)}:${decoded(url.password)}`;
   const user = command.user ? writer.marked(command.user) : inAddress;
-  url.username = '';
-  url.password = '';
   if (user === undefined) return undefined;
   const at = user.indexOf(':');
   const username = at === -1 ? user : user.slice(0, at);

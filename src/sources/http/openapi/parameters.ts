@@ -54,7 +54,7 @@ export function addParameter(args: Arguments, parameter: Value, document: ApiDoc
   const place = parameter['in'];
   const name = textOf(parameter['name']);
   const { schema, isJson } = schemaOf(parameter, document, schemas);
-  const isRequired = parameter['required'] === true || place === 'path';
+  const isRequired = parameter['required'] === true;
   if (place === 'header') {
     if (ignoredHeaders.has(name.toLowerCase())) return;
     if (isConnectionHeader(name) || !isHeaderName(name))
@@ -89,8 +89,7 @@ function readParameter(parameter: Value, document: ApiDocument, schemas: SchemaR
   const given = document.isSwagger2 ? parameter : holder['schema'];
   const resolved = isSmallRef(given, document) ? document.resolve(given) : given;
   const schema = schemas.read(resolved);
-  // Description and required belong to the parameter, not to its schema.
-  delete schema['required'];
+  // What a parameter says of itself is nearer than what its schema says.
   if (typeof parameter['description'] === 'string') schema['description'] = shorten(parameter['description'], 600);
   return { schema, isJson: content !== undefined };
 }

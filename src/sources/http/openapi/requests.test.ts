@@ -53,6 +53,76 @@ test('values of a query are sent as their style says, also when their schema is 
   assert.equal(search(of({ schema: either }), { f: 1 }), '?f=1');
 });
 
+test('a list whose name says that it is one keeps its name, and joined lists of Swagger say how', () => {
+  const list = { type: 'array', items: { type: 'string' } };
+  const deep = { name: 'ids[]', in: 'query', style: 'deepObject', schema: list };
+  assert.equal(search(one({ parameters: [deep] }).tools[0], { ids: ['a', 'b'] }), '?ids[]=a&ids[]=b');
+  const parameters = ['csv', 'ssv', 'tsv', 'pipes', 'multi'].map((collectionFormat) => ({
+    name: collectionFormat,
+    in: 'query',
+    collectionFormat,
+    ...list,
+  }));
+  const { tools } = read({ swagger: '2.0', host: 'h.example.org', paths: { '/p': { get: { parameters } } } });
+  assert.deepEqual(
+    Object.values(propertiesOf(tools[0])).map((each) => each['description'] ?? each['type']),
+    ['commas', 'spaces', 'tabs', '|'].map((each) => `(several values separated by ${each})`).concat('array'),
+  );
+});
+
+test('what an object in a query must have is asked for', () => {
+  const schema = { type: 'object', properties: { a: {} }, required: ['a'] };
+  const { tools } = one({ parameters: [{ name: 'f', in: 'query', style: 'deepObject', schema }] });
+  assert.deepEqual(
+    [takes(tools[0], { f: {} }), takes(tools[0], { f: { a: 1 } }), takes(tools[0], {})],
+    [false, true, true],
+  );
+});
+
+test('an optional cookie beside others is left out, which is told', () => {
+  const cookie = (name: string, required: boolean) => ({ name, in: 'cookie', required, schema: {} });
+  const of = (...parameters: object[]) => one({ parameters });
+  assert.equal(sent(of(cookie('a', false)).tools[0], { a: 1 }).headers['cookie'], 'a=1');
+  const both = of(cookie('a', false), cookie('b', true));
+  assert.equal(sent(both.tools[0], { a: 1, b: 2 }).headers['cookie'], 'b=2');
+  assert.match(both.report.notes[0]!.reason, /optional cookies/);
+  const main = { type: 'apiKey', in: 'cookie', name: 'sid' };
+  const keyed = one(
+    { parameters: [cookie('a', false)], security: [{ main: [] }] },
+    { components: { securitySchemes: { main } } },
+  );
+  assert.equal(sent(keyed.tools[0], {}).headers['cookie'], 'sid=<PET_STORE_MAIN>');
+});
+
+test('forms of Swagger 2.0 are sent as it takes them, and must be given where a field must', () => {
+  const of = (consumes: string[], required: boolean) => {
+    const parameters = [{ name: 'a', in: 'formData', type: 'string', required }];
+    return read({ swagger: '2.0', host: 'h.example.org', paths: { '/p': { post: { consumes, parameters } } } })
+      .tools[0];
+  };
+  const plain = 'application/x-www-form-urlencoded';
+  assert.equal(sent(of([plain, 'multipart/form-data'], true), { body: { a: 'b c' } }).body, 'a=b%20c');
+  assert.match(String(sent(of(['multipart/form-data'], true), { body: { a: 'b' } }).body), /name="a"\r\n\r\nb\r\n/);
+  assert.deepEqual([takes(of([plain], true), {}), takes(of([plain], false), {})], [false, true]);
+});
+
+test('words that are said twice are said once', () => {
+  const { tools } = one({ summary: 'One pet', description: 'One pet' });
+  assert.equal(tools[0]!.description, 'One pet');
+});
+
+test('a reference is found by its encoded name too', () => {
+  const schemas = { 'A b/c': { type: 'integer' } };
+  const parameters = [{ name: 'n', in: 'query', schema: { $ref: '#/components/schemas/A%20b~1c' } }];
+  assert.equal(takes(one({ parameters }, { components: { schemas } }).tools[0], { n: 'x' }), false);
+});
+
+test('a server without scheme speaks https, one with a password is none', () => {
+  const at = (url: string) => read({ ...v3({ '/x': { get: {} } }), servers: [{ url }] });
+  assert.equal(requestOf(at('//h.example.org/v1').tools[0]).urlTemplate, 'https://h.example.org/v1/x');
+  assert.match(at('https://me:secret@h.example.org').report.skipped[0]!.reason, /carries a password/);
+});
+
 test('a property that no template can name is told', () => {
   const schema = { type: 'object', properties: { 'a.b': {}, c: {} } };
   const { tools, report } = one({ parameters: [{ name: 'f', in: 'query', style: 'deepObject', schema }] });
@@ -99,6 +169,26 @@ test('a parameter that is the credential itself is no argument', () => {
   assert.equal(search(query, { X_Key: 'a', other: 'b' }), '?k=<PET_STORE_MAIN>');
   const cookie = of({ in: 'cookie', name: 'sid' }, [{ name: 'sid', in: 'cookie' }]);
   assert.equal(sent(cookie, { X_Key: 'a', other: 'b' }).headers['cookie'], 'sid=<PET_STORE_MAIN>');
+});
+
+test('keys that are wanted together are all sent, under names that say nothing twice', () => {
+  const securitySchemes = {
+    'X-Key': { type: 'apiKey', in: 'header', name: 'X-Key' },
+    appKey: { type: 'apiKey', in: 'query', name: 'app' },
+    userKey: { type: 'apiKey', in: 'header', name: 'X-User' },
+  };
+  const security = [Object.fromEntries(Object.keys(securitySchemes).map((name) => [name, []]))];
+  const { tools } = one({ security }, { components: { securitySchemes } });
+  const { url, headers } = sent(tools[0], {});
+  assert.deepEqual(
+    [decodeURIComponent(url), headers['x-key'], headers['x-user']],
+    ['https://api.example.org/v1/x?app=<PET_STORE_APP_KEY>', '<PET_STORE_X_KEY>', '<PET_STORE_USER_KEY>'],
+  );
+  const token = one(
+    { security: [{ token: [] }] },
+    { components: { securitySchemes: { token: { type: 'http', scheme: 'bearer' } } } },
+  );
+  assert.equal(token.report.secrets[0]!.name, 'PET_STORE_TOKEN');
 });
 
 test('two keys in cookies are sent in one header', () => {
@@ -153,6 +243,7 @@ test('what lies outside the document is told', () => {
   const { report } = read(
     v3({
       '/gone': { $ref: './gone.yaml' },
+      'x-extra': 5,
       '/x': { get: { parameters: [{ $ref: 'p.yaml#/limit' }], requestBody: { $ref: 'b.yaml' } } },
     }),
   );
@@ -171,6 +262,7 @@ test('alternatives that do not exclude each other, and null where it is allowed,
     Cat: { type: 'object', properties: { purrs: { type: 'boolean' } } },
     Pet: { oneOf: [refTo('Cat'), { type: 'object', properties: { barks: { type: 'boolean' } } }] },
     Both: { oneOf: [{ required: ['a'], properties: { a: {} } }], anyOf: [{ required: ['b'], properties: { b: {} } }] },
+    Closed: { type: 'object', additionalProperties: false },
     Owner: {
       type: 'object',
       properties: {
@@ -192,6 +284,7 @@ test('alternatives that do not exclude each other, and null where it is allowed,
     [taking('Both', { a: 1, b: 1 }), taking('Both', { a: 1 }), taking('Both', { b: 1 })],
     [true, false, false],
   );
+  assert.ok(taking('Closed', { any: 1 }), 'an object of which nothing is said is open');
   assert.deepEqual([taking('Owner', { pet: null, cat: null }), taking('Owner', { firm: null })], [true, false]);
 });
 
@@ -221,6 +314,10 @@ test('a schema that leads back to itself, or is very large in place, costs only 
   assert.match(large.report.notes[0]!.reason, /very large/);
   assert.equal(takes(large.tools[0], { body: { p0: { p0: 5 } } }), false);
   assert.ok(takes(large.tools[0], { body: { p0: { p0: { p0: {} } } } }));
+  const parameters = Array.from({ length: 12 }, (_, n) => ({ name: `q${n}`, in: 'query', schema: wide(3) }));
+  const several = one({ parameters });
+  assert.ok(JSON.stringify(several.tools[0]!.argSchema).length < 60_000);
+  assert.ok(takes(several.tools[0], { q11: {} }));
   const many = of({ anyOf: Array.from({ length: 600 }, (_, n) => ({ type: 'string', const: `c${n}` })) });
   assert.ok(takes(many.tools[0], { body: 'c599' }));
 });
