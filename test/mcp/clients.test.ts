@@ -169,7 +169,8 @@ test('a tool of several versions is offered once, as the newest that is switched
     assert.equal((await server.fetch(path, { method: 'PUT', json })).status, 201);
   };
   const body = { displayName: 'T', isEnabled: true, type: 'function', functionImpl: { func: 'demo.foo' } };
-  const argSchema = { type: 'object', properties: { text: { type: 'string' } } };
+  // MCP wants a type that the schema need not have.
+  const argSchema = { properties: { text: { type: 'string' } } };
   await put(bundle, { slug: 'versions', displayName: 'V', isEnabled: true });
   await put(`${bundle}/tools/t/version/9`, { ...body, argSchema, description: 'first' });
   await put(`${bundle}/tools/t/version/1`, { ...body, argSchema, description: 'second' });
