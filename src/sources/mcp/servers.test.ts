@@ -60,10 +60,14 @@ test('waits for a server that may take a month', async () => {
 test('what is remembered of a server goes with it', async () => {
   const { servers, home } = await open({ one: raw(), two: raw() });
   await connected(servers);
-  const files = async (): Promise<number> => (await readdir(join(home, 'run'))).length;
+  const files = async (): Promise<number> =>
+    (await readdir(join(home, 'run'))).filter((name) => name.endsWith('.json')).length;
   await until(async () => (await files()) === 2);
+  // A list on its way to its place.
+  await writeFile(join(home, 'run', '.one.tmp'), '{}');
   await servers.apply({ one: raw() });
   await until(async () => (await files()) === 1);
+  assert.ok((await readdir(join(home, 'run'))).includes('.one.tmp'));
   const [bundle] = servers.bundles();
   assert.equal(bundle?.slug, 'one');
 });

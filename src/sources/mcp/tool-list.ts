@@ -35,6 +35,7 @@ export class ToolList {
   #saving: Promise<void> = Promise.resolve();
   /** What is on disk came over this connection. */
   #savedFrom: Link | undefined;
+  #isStopped = false;
 
   constructor(folder: string, name: string, config: ServerConfig) {
     this.#file = join(folder, fileOf(name));
@@ -84,12 +85,14 @@ export class ToolList {
       changed: this.changed,
       listedAt: this.listedAt,
     };
-    this.#saving = this.#saving.then(() => replaceFile(this.#file, JSON.stringify(known))).catch(() => {});
+    if (!this.#isStopped)
+      this.#saving = this.#saving.then(() => replaceFile(this.#file, JSON.stringify(known))).catch(() => {});
     return { isNew, changed };
   }
 
-  /** Resolves when what was listed is on disk. */
-  saved(): Promise<void> {
+  /** Remembers nothing more; resolves when what was listed is on disk. */
+  stop(): Promise<void> {
+    this.#isStopped = true;
     return this.#saving;
   }
 }
@@ -97,10 +100,11 @@ export class ToolList {
 const hash = (text: string): string => createHash('sha256').update(text).digest('hex');
 const fileOf = (server: string): string => `${hash(server).slice(0, 24)}.json`;
 
-/** Removes the lists of servers that are not there any more. */
+/** Removes the lists of servers that are not there any more; a list that is just being written is left alone. */
 export async function forgetOthers(folder: string, servers: readonly string[]): Promise<void> {
   const kept = new Set(servers.map(fileOf));
-  for (const name of await readdir(folder)) if (!kept.has(name)) await unlink(join(folder, name)).catch(() => {});
+  for (const name of await readdir(folder))
+    if (name.endsWith('.json') && !kept.has(name)) await unlink(join(folder, name)).catch(() => {});
 }
 
 /** Every page of `tools/list`; a server whose cursors never end is cut off. */

@@ -163,7 +163,7 @@ export class Upstream {
   }
 
   async stop(): Promise<void> {
-    await Promise.all([this.#connection.stop(), this.#list.saved()]);
+    await Promise.all([this.#connection.stop(), this.#list.stop()]);
   }
 
   kill(): void {
