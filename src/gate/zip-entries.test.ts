@@ -60,6 +60,7 @@ test('what is no ZIP file holds nothing, and one that is cut off is told', () =>
   for (const nothing of [new Uint8Array(0), strToU8('this is no zip'), new Uint8Array(70_000)])
     assert.deepEqual(contents(nothing), []);
   const bytes = zipSync(files);
+  assert.throws(() => contents(changed(bytes, 28, 0xffff, 2)), DamagedZip, 'a name that is longer than the list');
   for (let length = 30; length < bytes.length; length++)
     assert.throws(() => contents(bytes.subarray(0, length)), DamagedZip);
 });
