@@ -44,7 +44,7 @@ test(
     };
     const started = await client.callTool({
       name: 'session_message',
-      arguments: { project_id: projectId, message: 'ant_greet(who="Ada")', context },
+      arguments: { project_id: projectId, create_workspace: true, message: 'ant_greet(who="Ada")', context },
     });
     const { session_id: sessionId } = started.structuredContent as { session_id: string };
     const asked = await until(() => events.find((each) => each.type === 'caller_tool_request'), 30_000);

@@ -22,7 +22,9 @@ const textOf = async (sessionId: string, turn: number): Promise<string> => {
 
 describe('a session', () => {
   test('starts with a message, answers it, and waits for the next', async () => {
-    const first = await room.sessions.message(owner, { project_id: room.project.id, message: 'say hello there' });
+    const wish = { sandbox: {}, limits: {}, env: {}, secrets: [] };
+    const { id: project_id } = await room.projects.create(owner, 'never used before', wish);
+    const first = await room.sessions.message(owner, { project_id, message: 'say hello there' });
     assert.deepEqual(
       { ...first, session_id: '', workspace_id: '' },
       { session_id: '', workspace_id: '', spawned: true, turn: 1, last_event_index: -1 },
@@ -31,7 +33,7 @@ describe('a session', () => {
     const events = await room.events(first.session_id);
     assert.deepEqual(kinds(events), ['starting', 'running', 'message', 'message', 'completion', 'idle']);
     assert.ok(isGapless(events));
-    const second = await room.sessions.message(owner, { project_id: room.project.id, message: 'say again' });
+    const second = await room.sessions.message(owner, { project_id, message: 'say again' });
     assert.equal(second.session_id, first.session_id);
     assert.deepEqual([second.spawned, second.turn, second.last_event_index], [false, 2, 5]);
     assert.equal(await textOf(first.session_id, 2), 'again');
