@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
 import type { HttpImpl } from '../../src/schema/index.ts';
+import { keptTokens } from '../../src/sources/http/index.ts';
 import { hasCode, openBench, testServer, type Bench, type Seen, type TestServer } from './testbed.ts';
 
 let api: TestServer;
@@ -159,4 +160,24 @@ test('a token server that sends the client elsewhere does not get its secret the
 test('an access token that comes back in an answer is hidden', async () => {
   await bench.run(request());
   assert.equal(bench.redactor.text(`you sent ${valid}`), 'you sent [secret:access token]');
+});
+
+test("trouble at the token server that nobody waits for any longer is nobody's", async () => {
+  const unheard: unknown[] = [];
+  const hear = (reason: unknown): void => void unheard.push(reason);
+  process.prependListener('unhandledRejection', hear);
+  const answered = new Promise<void>((resolve) => {
+    issuer.answer = (_, response) => response.writeHead(500).end(resolve);
+  });
+  const tokens = keptTokens(bench.dialler, bench.secrets, bench.redactor);
+  const client = { grant: 'client_credentials', tokenUrl: issuer.url, clientId: 'a', clientSecret: 'b' } as const;
+  const gone = new Error('gone');
+  await assert.rejects(tokens.token(client, AbortSignal.abort(gone), {}), gone);
+  await answered;
+  // Another question, whose end comes after that of the first.
+  const other = { ...client, clientId: 'c' };
+  await assert.rejects(tokens.token(other, new AbortController().signal, {}), hasCode('source.unreachable'));
+  await new Promise(setImmediate);
+  process.off('unhandledRejection', hear);
+  assert.deepEqual(unheard, []);
 });

@@ -87,6 +87,8 @@ export function oauthTokens({ dialler, onToken, onRefreshToken }: OauthDeps): Oa
         if (found?.token === rejected) held.delete(key);
         running = ask(client, key, policy).finally(() => asking.delete(key));
         asking.set(key, running);
+        // Who asked may be gone before there is an answer.
+        running.catch(() => {});
       }
       return orAborted(running, signal);
     },
