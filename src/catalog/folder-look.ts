@@ -1,4 +1,4 @@
-import { opendir, readdir } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { parseUuid7 } from '../schema/index.ts';
@@ -42,23 +42,22 @@ export class FolderLook {
 
   /** The files of a bundle's folder, which is watched from now on. */
   async filesOf(folder: string): Promise<string[]> {
-    this.#options.watch.add(folder);
-    const names = await readdir(join(this.#options.folder, folder)).catch(() => []);
-    return names.filter(isOurs).map((name) => `${folder}/${name}`);
+    return (await this.#namesIn(folder)).map((name) => `${folder}/${name}`);
   }
 
-  /** The same, few at a time: of a large folder all names at once would stay in memory long after they are of use. */
-  async *#piecesOf(folder: string): AsyncGenerator<string[]> {
+  async #namesIn(folder: string): Promise<string[]> {
     this.#options.watch.add(folder);
-    const entries = await opendir(join(this.#options.folder, folder), { bufferSize: lookAtOnce }).catch(() => []);
-    let paths: string[] = [];
-    for await (const { name } of entries) {
-      if (isOurs(name)) paths.push(`${folder}/${name}`);
-      if (paths.length < lookAtOnce) continue;
-      yield paths;
-      paths = [];
+    const names = await readdir(join(this.#options.folder, folder)).catch(() => []);
+    return names.filter((name) => name.endsWith('.json') && !name.startsWith('.'));
+  }
+
+  /** The same, few at a time: all paths of a large folder would stay in memory long after they are of use. */
+  async *#piecesOf(folder: string): AsyncGenerator<string[]> {
+    const names = await this.#namesIn(folder);
+    for (let from = 0; from < names.length; from += lookAtOnce) {
+      if (from > 0) await nextTurn();
+      yield names.slice(from, from + lookAtOnce).map((name) => `${folder}/${name}`);
     }
-    if (paths.length > 0) yield paths;
   }
 
   /** Files that we know of and that are not among those present. */
@@ -135,5 +134,3 @@ export class FolderLook {
     return again;
   }
 }
-
-const isOurs = (name: string): boolean => name.endsWith('.json') && !name.startsWith('.');
