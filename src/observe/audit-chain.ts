@@ -1,7 +1,7 @@
-import { createHmac, createSecretKey, type KeyObject } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { fail, type CallRecord } from '../schema/index.ts';
 import type { Database, SqlValue } from '../store/index.ts';
+import { KeyedHash } from './keyed-hash.ts';
 
 const verifyAtOnce = 500;
 const appendAtOnce = 256;
@@ -32,11 +32,11 @@ type AuditRow = Record<(typeof columns)[number], SqlValue> & { seq: number; hash
  */
 export class AuditChain {
   readonly #db: Database;
-  readonly #key: KeyObject;
+  readonly #keyedHash: KeyedHash;
 
   private constructor(db: Database, key: Uint8Array) {
     this.#db = db;
-    this.#key = createSecretKey(key);
+    this.#keyedHash = new KeyedHash(key);
   }
 
   static async open(db: Database, key: Uint8Array): Promise<AuditChain> {
@@ -217,7 +217,7 @@ export class AuditChain {
   }
 
   #keyed(purpose: string, text: string): string {
-    return createHmac('sha256', this.#key).update(`${purpose}\n${text}`).digest('hex');
+    return this.#keyedHash.of(`${purpose}\n${text}`);
   }
 }
 
