@@ -104,7 +104,7 @@ export async function openGround(options: ServerOptions, closers: Closers) {
 async function openPlace(root: string): Promise<{ home: Home; db: Database }> {
   try {
     const home = await openHome(root);
-    return { home, db: new Database(home.stateDb) };
+    return { home, db: new Database(home.stateDb, { isMarked: true }) };
   } catch (error) {
     const { code, errcode, message } = error as NodeJS.ErrnoException & { errcode?: number };
     const isDamaged = errcode === sqliteCorrupt || errcode === sqliteNotADatabase;

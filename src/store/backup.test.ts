@@ -30,7 +30,7 @@ async function home(name: string): Promise<string> {
 
 test('a backup of a home in use holds every acknowledged row and file, and comes back as it was', async () => {
   const root = await home('used');
-  const db = new Database(join(root, 'state.db'));
+  const db = new Database(join(root, 'state.db'), { isMarked: true });
   await db.migrate('test', ['CREATE TABLE t (x INTEGER)']);
   for (let i = 0; i < 100; i++) await db.write((each) => each.run('INSERT INTO t VALUES (?)', i));
   const file = join(scratch, 'used.tar.gz');
@@ -51,7 +51,7 @@ test('a backup of a home in use holds every acknowledged row and file, and comes
   assert.equal((await stat(target)).mode & 0o777, 0o700);
   const names = await readdir(target);
   assert.ok(names.includes('link'));
-  for (const transient of ['server.json', 'run', 'state.db-wal']) assert.ok(!names.includes(transient), transient);
+  for (const transient of ['server.json', 'run', 'state.db-wal', 'state.db-mark']) assert.ok(!names.includes(transient), transient);
   assert.deepEqual((await readdir(join(target, 'catalog'))).sort(), ['first']);
   assert.ok(!(await readdir(root)).some((name) => name.startsWith('run-backup-')), 'nothing is left behind');
 });

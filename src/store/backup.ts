@@ -41,7 +41,7 @@ const isOurOwn = (path: string): boolean =>
   /^(server\.json|run(\/|$)|index\.db|catalog\/\.journal(\/|$))/.test(path) ||
   path.startsWith(scratchPrefix) ||
   path.endsWith('.tmp') ||
-  /\.db-(wal|shm|journal)$/.test(path);
+  /\.db-(wal|shm|journal|mark)$/.test(path);
 
 /**
  * Writes the whole home into one gzipped tar, readable by the owner only, also while servers run on it: databases are
