@@ -49,6 +49,7 @@ import type { Agents } from './agents.ts';
 import type { Closers } from './closers.ts';
 import { version, type Ground, type ServerOptions } from './ground.ts';
 import { giveBackMemory } from './give-back-memory.ts';
+import { keepTickShape } from './keep-tick-shape.ts';
 
 const reapEveryMs = 3600_000;
 
@@ -204,6 +205,7 @@ export async function openTools(
   closers.push(() => search.close());
   let isIndexed = false;
   void search.ready().then(() => (isIndexed = true));
+  keepTickShape();
   void search.synced().then(giveBackMemory);
 
   const unrecorded = catalogGate(catalog, views, sources);
