@@ -12,14 +12,23 @@ export interface PackedBundle {
   tools: Iterable<PackedTool>;
 }
 
+/** A file of the catalog that could not be read, and is therefore not in the export. */
+export interface LeftOut {
+  /** Its slug, where that is known. */
+  bundle?: string;
+  /** Below the folder of the catalog. */
+  file: string;
+  reason: string;
+}
+
 const manifestName = 'oubliette.json';
 const format = 1;
 const maxLooseBytes = 32 * 2 ** 20;
 const limits = { entries: 100_000, entryBytes: 4 * 2 ** 20, totalBytes: 256 * 2 ** 20 };
 
 /** `oubliette.json`, and per bundle a folder with `bundle.json` and one file per tool version. */
-export function zipBundles(bundles: readonly PackedBundle[]): Promise<Uint8Array> {
-  return zipped(bundles, (value) => jsonBytes(value, 2), 6);
+export function zipBundles(bundles: readonly PackedBundle[], leftOut: readonly LeftOut[] = []): Promise<Uint8Array> {
+  return zipped(bundles, (value) => jsonBytes(value, 2), 6, leftOut);
 }
 
 /** For a server that unpacks it at once: up to a size, sending it uncompressed is cheaper than compressing it. */
@@ -32,8 +41,10 @@ function zipped(
   bundles: readonly PackedBundle[],
   bytesOf: (value: unknown) => Uint8Array,
   level: 0 | 6,
+  leftOut: readonly LeftOut[] = [],
 ): Promise<Uint8Array> {
-  const files: AsyncZippable = { [manifestName]: bytesOf({ format, exportedAt: new Date().toISOString() }) };
+  const manifest = { format, exportedAt: new Date().toISOString(), ...(leftOut.length > 0 && { leftOut }) };
+  const files: AsyncZippable = { [manifestName]: bytesOf(manifest) };
   for (const { bundle, tools } of bundles) {
     files[`${bundle.slug}/bundle.json`] = bytesOf(bundle);
     for (const tool of tools) files[`${bundle.slug}/tools/${tool.slug}/${tool.version}.json`] = bytesOf(tool);
@@ -63,6 +74,13 @@ export async function unzipBundles(bytes: Uint8Array): Promise<PackedBundle[]> {
     packed.push({ bundle: bundle as PackedBundle['bundle'], tools: new ZippedTools(tools.get(folder) ?? []) });
   }
   return packed;
+}
+
+/** What the list of an export says is not in it. */
+export async function leftOutOf(bytes: Uint8Array): Promise<LeftOut[]> {
+  const { manifest } = await listed(bytes);
+  const { leftOut = [] } = manifest ? parseObject(manifest) : {};
+  return leftOut as LeftOut[];
 }
 
 class ZippedTools implements Iterable<PackedTool> {

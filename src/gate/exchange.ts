@@ -1,8 +1,9 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { demandCatalogAdmin, demandLevel, reachesBundle } from '../auth/index.ts';
+import { demandCatalogAdmin, demandLevel } from '../auth/index.ts';
 import type { Catalog } from '../catalog/index.ts';
-import { fail, Failure, parseUuid7, ToolBody, type Actor, type Bundle } from '../schema/index.ts';
-import { unzipBundles, zipBundles, type PackedBundle, type PackedTool } from './bundle-zip.ts';
+import { fail, Failure, parseUuid7, type Actor, type Bundle } from '../schema/index.ts';
+import { exportBundles, type DamagePolicy } from './bundle-export.ts';
+import { unzipBundles, type PackedBundle, type PackedTool } from './bundle-zip.ts';
 import type { BulkGate, ToolKey } from './catalog-gate.ts';
 
 /** What happens to a tool version that exists already: nothing, or the whole import is refused. */
@@ -17,8 +18,8 @@ export interface ImportReport {
 
 /** Bundles out of and into the catalog as one file. Servers, packs, tokens, secrets and built-ins never travel. */
 export interface Exchange {
-  /** Stored bundles in the actor's reach, or those named; 404 for what it does not reach. */
-  export(actor: Actor, bundleIDs: readonly string[]): Promise<Uint8Array>;
+  /** Stored bundles in the actor's reach, or those named; 404 for what it does not reach, 409 for what cannot be read. */
+  export(actor: Actor, bundleIDs: readonly string[], policy: DamagePolicy): Promise<Uint8Array>;
   /** All or nothing: what an import made is taken back when a later part of it is refused. */
   import(actor: Actor, zip: Uint8Array, policy: ConflictPolicy): Promise<ImportReport>;
   /** The same for bundles that are at hand already. */
@@ -27,7 +28,6 @@ export interface Exchange {
 
 const storeAtOnce = 512;
 const turnMs = 2;
-const bodyFields = Object.keys(ToolBody.properties);
 const serverFields = new Set([
   'id',
   'slug',
@@ -53,11 +53,9 @@ interface Setting {
 export function exchange(catalog: Catalog, gate: BulkGate): Exchange {
   const setting: Setting = { catalog, gate, underWay: new Set() };
   return {
-    async export(actor, bundleIDs) {
+    async export(actor, bundleIDs, policy) {
       demandLevel(actor, 'read', 'Exporting bundles');
-      return zipBundles(
-        await Promise.all(wantedBundles(catalog, actor, bundleIDs).map((bundle) => packed(catalog, bundle))),
-      );
+      return exportBundles(catalog, actor, bundleIDs, policy);
     },
     async import(actor, zip, policy) {
       demandCatalogAdmin(actor, 'Importing bundles');
@@ -68,40 +66,6 @@ export function exchange(catalog: Catalog, gate: BulkGate): Exchange {
       return new Import(setting, actor, policy).run(bundles);
     },
   };
-}
-
-function wantedBundles(catalog: Catalog, actor: Actor, bundleIDs: readonly string[]): Bundle[] {
-  const inReach = catalog.bundles().filter((each) => reachesBundle(actor, each.slug));
-  if (bundleIDs.length === 0) return inReach.filter((each) => each.kind === 'stored');
-  return bundleIDs.map((raw) => {
-    const bundle = inReach.find((each) => each.id === parseUuid7(raw));
-    if (!bundle) throw fail('bundle.not_found', { ref: raw });
-    if (bundle.kind !== 'stored')
-      throw fail('request.invalid', {
-        reason: `bundle ${bundle.slug} comes from ${bundle.kind}, not from the catalog, and cannot be exported`,
-      });
-    return bundle;
-  });
-}
-
-async function packed(
-  catalog: Catalog,
-  { id, slug, displayName, isEnabled, description }: Bundle,
-): Promise<PackedBundle> {
-  const tools: PackedTool[] = [];
-  // Oldest first, so that the newest version is the newest again where they are taken in.
-  const own = [...catalog.summaries()]
-    .filter((summary) => summary.bundleID === id)
-    .sort((a, b) => (a.createdAt < b.createdAt ? -1 : 1));
-  for (const summary of own) {
-    const whole = (await catalog.whole(summary)) as Record<string, unknown> | undefined;
-    if (!whole) continue;
-    const body = Object.fromEntries(
-      bodyFields.filter((field) => whole[field] !== undefined).map((field) => [field, whole[field]]),
-    );
-    tools.push({ slug: summary.slug, version: summary.version, ...body });
-  }
-  return { bundle: { id, slug, displayName, isEnabled, ...(description !== undefined && { description }) }, tools };
 }
 
 /** One import under way; remembers what it made. */

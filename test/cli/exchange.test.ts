@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, before, test } from 'node:test';
+import { after, before, describe, test } from 'node:test';
 import { strFromU8, strToU8, unzipSync, zipSync, type Zippable } from 'fflate';
 import { oubliette, startTestServer, type TestServer } from '../kit/running-server.ts';
+import { until } from '../kit/until.ts';
+import type { Detail } from '../../src/schema/index.ts';
 
 let from: TestServer;
 let to: TestServer;
@@ -206,4 +208,83 @@ test('an export of a narrowed token holds only what it reaches', async () => {
   );
   assert.equal(JSON.parse(strFromU8(files['first/tools/shade/v1.json']!)).displayName, 'Shade');
   assert.equal((await from.fetch(`/tools/export?bundleIDs=${ids.off}`, { token })).status, 404);
+});
+
+describe('an export of what is damaged', () => {
+  const damaged = { whole: '0198c0de-0000-7000-8000-0000000000d1', broken: '0198c0de-0000-7000-8000-0000000000d2' };
+  let server: TestServer;
+  let file: string;
+  before(async () => {
+    server = await startTestServer();
+    for (const [slug, id] of Object.entries(damaged)) {
+      await put(server, `/tools/bundles/${id}`, { slug, displayName: slug, isEnabled: true });
+      for (const tool of ['one', 'two']) await put(server, `/tools/bundles/${id}/tools/${tool}/version/v1`, shade);
+    }
+    const folder = join(server.home, 'catalog', damaged.broken);
+    file = (await readdir(folder)).find((name) => name.startsWith('tool-two'))!;
+    await writeFile(join(folder, file), '{"half":');
+    const isSeen = async () => (await server.fetch(`/tools/bundles/${damaged.broken}/tools/two/version/v1`)).status;
+    await until(async () => (await isSeen()) === 409);
+  });
+  after(() => server.stop());
+
+  test('is refused with the name of every file and its reason, by REST and by the command line', async () => {
+    for (const query of ['', `?bundleIDs=${damaged.broken}`, '?damaged=fail']) {
+      const response = await server.fetch(`/tools/export${query}`);
+      assert.equal(response.status, 409);
+      const { error } = (await response.json()) as { error: { code: string; message: string; details: Detail[] } };
+      assert.equal(error.code, 'tool.corrupt');
+      assert.match(error.message, /tool-two.*damaged=skip/);
+      assert.deepEqual(
+        error.details.map(({ path }) => path),
+        [`/${damaged.broken}/${file}`],
+      );
+      assert.match(error.details[0]!.message, /^bundle broken: .*JSON/);
+    }
+    const out = join(scratch, 'refused.zip');
+    const byHand = await cli(server, 'export', '--out', out);
+    assert.equal(byHand.code, 1);
+    assert.match(byHand.err, new RegExp(`${file}.*bundle broken`, 's'));
+    await assert.rejects(readFile(out), 'nothing is written');
+    assert.equal(
+      (await server.fetch(`/tools/export?bundleIDs=${damaged.whole}`)).status,
+      200,
+      'others are not held up',
+    );
+    assert.equal((await server.fetch('/tools/export?damaged=maybe')).status, 400);
+  });
+
+  test('says what it leaves out when asked for the rest, and can be imported', async () => {
+    const out = join(scratch, 'rest.zip');
+    const { code, json: said } = await cli(server, 'export', 'broken', '--damaged', 'skip', '--out', out, '--json');
+    assert.equal(code, 0);
+    const files = unzipSync(await readFile(out));
+    assert.deepEqual(Object.keys(files).sort(), ['broken/bundle.json', 'broken/tools/one/v1.json', 'oubliette.json']);
+    const { leftOut } = JSON.parse(strFromU8(files['oubliette.json']!)) as { leftOut: { reason: string }[] };
+    assert.deepEqual(leftOut, [{ bundle: 'broken', file: `${damaged.broken}/${file}`, reason: leftOut[0]!.reason }]);
+    assert.deepEqual(said.leftOut, leftOut);
+    const human = await cli(server, 'export', 'broken', '--damaged', 'skip', '--out', out);
+    assert.match(human.out, new RegExp(`left out ${damaged.broken}/${file}`));
+    const piped = await cli(server, 'export', 'broken', '--damaged', 'skip', '--out', '-');
+    assert.match(piped.err, new RegExp(`left out ${damaged.broken}/${file}`));
+    assert.equal((await importZip(to, await readFile(out))).status, 200);
+  });
+
+  test('tells of a damaged bundle only whoever exports everything', async () => {
+    const path = join(server.home, 'catalog', damaged.whole, 'bundle.json');
+    const good = await readFile(path);
+    await writeFile(path, '{}');
+    const list = `/tools/bundles?bundleIDs=${damaged.whole}`;
+    await until(async () => ((await (await server.fetch(list)).json()) as { bundles: [] }).bundles.length === 0);
+    const { error } = (await (await server.fetch('/tools/export')).json()) as { error: { details: Detail[] } };
+    assert.deepEqual(error.details.map((each) => each.path).sort(), [
+      `/${damaged.whole}/bundle.json`,
+      `/${damaged.broken}/${file}`,
+    ]);
+    const narrow = (
+      await cli(server, 'token', 'create', '--name', 'n', '--scope', 'read', '--bundle', 'none', '--json')
+    ).json as { token: string };
+    assert.equal((await server.fetch('/tools/export', { token: narrow.token })).status, 200);
+    await writeFile(path, good);
+  });
 });

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import { demandCatalogAdmin } from '../../auth/index.ts';
-import type { ConflictPolicy, Exchange } from '../../gate/index.ts';
+import type { ConflictPolicy, DamagePolicy, Exchange } from '../../gate/index.ts';
 import { fail } from '../../schema/index.ts';
 import type { BodyRoom } from './body-room.ts';
 import { listParam, textParam } from './query.ts';
@@ -30,10 +30,16 @@ export function exchangeRoutes(
         summary: 'Stored bundles and their tools as a ZIP file',
         query: Type.Object({
           bundleIDs: Type.Optional(Type.String({ description: 'Comma-separated or repeated; all without' })),
+          damaged: Type.Optional(
+            Type.Union([Type.Literal('skip'), Type.Literal('fail')], {
+              default: 'fail',
+              description: 'Files that cannot be read: refuse, or leave them out and list them in oubliette.json',
+            }),
+          ),
         }),
         answers: { 200: Type.String({ description: 'application/zip' }) },
         handle: async ({ query }, reply, actor) => {
-          const zip = await exchange.export(actor, listParam(query, 'bundleIDs'));
+          const zip = await exchange.export(actor, listParam(query, 'bundleIDs'), policyOf(query, 'damaged'));
           return reply
             .type('application/zip')
             .header('content-disposition', 'attachment; filename="bundles.zip"')
@@ -50,7 +56,7 @@ export function exchangeRoutes(
         answers: { 200: Report },
         handle: async ({ query, body }, _, actor) => {
           demandCatalogAdmin(actor, 'Importing bundles');
-          return exchange.import(actor, zipOf(body), policyOf(textParam(query, 'conflict')));
+          return exchange.import(actor, zipOf(body), policyOf(query, 'conflict'));
         },
       },
     });
@@ -62,11 +68,12 @@ function zipOf(body: unknown): Uint8Array {
   throw fail('media_type.unsupported', { message: 'Send the ZIP file itself, as application/zip.' });
 }
 
-function policyOf(text: string | undefined): ConflictPolicy {
+function policyOf(query: unknown, name: 'conflict' | 'damaged'): ConflictPolicy & DamagePolicy {
+  const text = textParam(query, name);
   if (text === undefined || text === 'fail' || text === 'skip') return text ?? 'fail';
   throw fail(
     'request.invalid',
-    { reason: `conflict must be skip or fail (${text.slice(0, 50)})` },
-    { details: [{ path: '/conflict', message: 'must be skip or fail' }] },
+    { reason: `${name} must be skip or fail (${text.slice(0, 50)})` },
+    { details: [{ path: `/${name}`, message: 'must be skip or fail' }] },
   );
 }
