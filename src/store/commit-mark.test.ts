@@ -2,9 +2,11 @@ import assert from 'node:assert/strict';
 import { mkdtemp, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { after, before, test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { until } from '../../test/kit/until.ts';
+import { CommitMark } from './commit-mark.ts';
 import { Database } from './index.ts';
 
 let folder: string;
@@ -43,6 +45,19 @@ test('one of our own commits in between does not hide it', async () => {
   await insert(other);
   await insert(mine);
   assert.notEqual(await versionNow(mine), before);
+});
+
+test('a turn that takes long does not hold it back', async () => {
+  const version = await versionNow(mine);
+  // Elsewhere somebody commits, and is answered, while we are busy.
+  const elsewhere = new DatabaseSync(join(folder, 'state.db'));
+  const mark = new CommitMark(join(folder, 'state.db-mark'));
+  elsewhere.exec('INSERT INTO t VALUES (1)');
+  mark.renew();
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1);
+  assert.notEqual(mine.outsideVersion(), version);
+  mark.close();
+  elsewhere.close();
 });
 
 test('our own commits are nobody else’s', async () => {

@@ -16,6 +16,8 @@ interface Waiting {
 const breathEveryMs = 10;
 /** How long a commit may go unseen of which no mark tells. */
 const unmarkedMs = 100;
+/** Less than anybody needs to be told of a commit elsewhere and to ask us about it. */
+const freshMs = 0.1;
 
 /**
  * One SQLite file shared by several processes. Reads are direct; writes are queued and committed in groups
@@ -30,8 +32,8 @@ export class Database {
   #closed = false;
   #breathedAt = 0;
   #isWriting = false;
-  /** What SQLite said last, and when; and whether it was asked in this turn. */
-  readonly #outside = { version: 0, askedAt: -Infinity, isFresh: false };
+  /** What SQLite said last, and when; when the mark was looked at, and whether in this turn. */
+  readonly #outside = { version: 0, askedAt: -Infinity, lookedAt: -Infinity, isThisTurn: false };
   readonly #mark: CommitMark | undefined;
 
   /** With `isMarked`, whoever opened it so sees at once what another who did has committed, for a quarter of the price. */
@@ -77,21 +79,22 @@ export class Database {
   }
 
   /**
-   * A number that is another one after any other connection (thread or process) committed. Looked up once per turn of
-   * the event loop: what is asked in one turn is answered by one state of the file.
+   * A number that is another one after any other connection (thread or process) committed. What is asked in one short
+   * turn of the event loop is looked up once; a turn may take long, and a commit elsewhere may be answered meanwhile.
    */
   outsideVersion(): number {
     const outside = this.#outside;
-    if (outside.isFresh) return outside.version;
-    outside.isFresh = true;
-    setImmediate(this.#turnIsOver);
     const now = performance.now();
+    if (outside.isThisTurn && now - outside.lookedAt < freshMs) return outside.version;
+    outside.lookedAt = now;
+    if (!outside.isThisTurn) setImmediate(this.#turnIsOver);
+    outside.isThisTurn = true;
     if (this.#mark && !this.#mark.isNew() && now - outside.askedAt < unmarkedMs) return outside.version;
     outside.askedAt = now;
     return (outside.version = this.get<{ data_version: number }>('PRAGMA data_version')!.data_version);
   }
 
-  readonly #turnIsOver = (): void => void (this.#outside.isFresh = false);
+  readonly #turnIsOver = (): void => void (this.#outside.isThisTurn = false);
 
   /** Only inside a Writer. */
   run(sql: string, ...params: SqlValue[]): number {
