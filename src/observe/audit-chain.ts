@@ -24,6 +24,10 @@ interface Link {
   hash: string;
 }
 
+interface SealedLink extends Link {
+  seal?: string | null;
+}
+
 type AuditRow = Record<(typeof columns)[number], SqlValue> & { seq: number; hash: string };
 
 /**
@@ -40,6 +44,7 @@ export class AuditChain {
   }
 
   static async open(db: Database, key: Uint8Array): Promise<AuditChain> {
+    const chain = new AuditChain(db, key);
     await db.migrate('audit', [
       `CREATE TABLE audit (seq INTEGER PRIMARY KEY, at TEXT NOT NULL, request_id TEXT NOT NULL, parent TEXT, tool TEXT NOT NULL,
          tool_id TEXT NOT NULL, bundle TEXT NOT NULL, level TEXT NOT NULL, door TEXT NOT NULL, principal TEXT NOT NULL, token_id TEXT,
@@ -47,12 +52,18 @@ export class AuditChain {
          args_hmac TEXT NOT NULL, calls INTEGER NOT NULL, hash TEXT NOT NULL) STRICT;
        CREATE INDEX audit_at ON audit (at);
        CREATE TABLE audit_head (one INTEGER PRIMARY KEY CHECK (one = 1), seq INTEGER NOT NULL, hash TEXT NOT NULL) STRICT;`,
+      // From here on there is always a head, and it is sealed: whoever does not have the key cannot make the chain end sooner.
+      (tx) => {
+        const head = tx.get<Link>('SELECT seq, hash FROM audit_head') ?? { seq: 0, hash: '' };
+        tx.run('ALTER TABLE audit_head ADD COLUMN seal TEXT');
+        chain.#putHead(tx, head, true);
+      },
     ]);
     await db.migrate('audit_start', [
       `CREATE TABLE audit_start (one INTEGER PRIMARY KEY CHECK (one = 1), seq INTEGER NOT NULL, hash TEXT NOT NULL,
          seal TEXT NOT NULL) STRICT;`,
     ]);
-    return new AuditChain(db, key);
+    return chain;
   }
 
   /** Appends in portions, so that other writers get their turn in between; takes out of the list what is committed. */
@@ -65,14 +76,16 @@ export class AuditChain {
 
   #appendSome(entries: readonly Entry[]): Promise<void> {
     return this.#db.write((db) => {
-      let { seq, hash } = this.#head() ?? { seq: 0, hash: '' };
+      const head = this.#head();
+      let { seq, hash } = head ?? this.#lastRow();
       for (const entry of entries) {
         const values = entry.map(asStored);
         values[argsAt] = this.#keyed('args', String(entry[argsAt]));
         hash = this.#seal(hash, ++seq, values);
         db.run(insertRow, seq, ...values, hash);
       }
-      db.run('INSERT OR REPLACE INTO audit_head VALUES (1, ?, ?)', seq, hash);
+      // What somebody else made the end of the chain gets no seal by going on from there.
+      this.#putHead(db, { seq, hash }, this.#isSealedHead(head));
     });
   }
 
@@ -128,6 +141,8 @@ export class AuditChain {
     const head = this.#head();
     const start = this.#start();
     if (!this.#isSealed(start)) return { ok: false, rows: this.#count(), brokenAt: start.seq + 1 };
+    const early = this.#db.get<Link>('SELECT seq FROM audit WHERE seq <= ? LIMIT 1', start.seq);
+    if (early) return { ok: false, rows: this.#count(), brokenAt: early.seq };
     for (let at: Link = start; ;) {
       const { last, isWhole } = this.#walk(at, Infinity);
       // Rows may have been removed by those who may while these were looked at.
@@ -142,7 +157,7 @@ export class AuditChain {
         continue;
       }
       // A chain whose last rows were cut off is still intact; only the head knows how long it was.
-      return last.seq >= (head?.seq ?? 0)
+      return head && this.#isSealedHead(head) && last.seq >= head.seq
         ? { ok: true, rows: last.seq - start.seq }
         : { ok: false, rows: this.#count(), brokenAt: last.seq + 1 };
     }
@@ -192,11 +207,11 @@ export class AuditChain {
   }
 
   /** The last row that was removed, whose hash the first one builds on. */
-  #start(): Link & { seal?: string } {
+  #start(): SealedLink {
     return this.#db.get('SELECT seq, hash, seal FROM audit_start') ?? { seq: 0, hash: '' };
   }
 
-  #isSealed({ seq, hash, seal }: Link & { seal?: string }): boolean {
+  #isSealed({ seq, hash, seal }: SealedLink): boolean {
     return seal === undefined ? seq === 0 : seal === this.#sealOfStart(seq, hash);
   }
 
@@ -204,8 +219,30 @@ export class AuditChain {
     return this.#keyed('start', JSON.stringify([seq, hash]));
   }
 
-  #head(): Link | undefined {
-    return this.#db.get('SELECT seq, hash FROM audit_head');
+  /** The last row, as whoever wrote it says. */
+  #head(): SealedLink | undefined {
+    return this.#db.get('SELECT seq, hash, seal FROM audit_head');
+  }
+
+  #putHead(tx: Database, { seq, hash }: Link, isSealed: boolean): void {
+    tx.run(
+      'INSERT OR REPLACE INTO audit_head (one, seq, hash, seal) VALUES (1, ?, ?, ?)',
+      seq,
+      hash,
+      isSealed ? this.#sealOfHead(seq, hash) : null,
+    );
+  }
+
+  #isSealedHead(head: SealedLink | undefined): boolean {
+    return head !== undefined && head.seal === this.#sealOfHead(head.seq, head.hash);
+  }
+
+  #sealOfHead(seq: number, hash: string): string {
+    return this.#keyed('head', JSON.stringify([seq, hash]));
+  }
+
+  #lastRow(): Link {
+    return this.#db.get('SELECT seq, hash FROM audit ORDER BY seq DESC LIMIT 1') ?? { seq: 0, hash: '' };
   }
 
   #count(): number {

@@ -45,6 +45,14 @@ describe('audit', () => {
       'DELETE FROM audit WHERE seq = 3; UPDATE audit SET seq = seq - 1 WHERE seq > 3',
       3,
     ],
+    [
+      'cut off together with what says how many there are',
+      'DELETE FROM audit WHERE seq > 4; UPDATE audit_head SET seq = 4, hash = (SELECT hash FROM audit WHERE seq = 4)',
+      5,
+    ],
+    ['cut off, and nothing says how many there are', 'DELETE FROM audit WHERE seq > 4; DELETE FROM audit_head', 5],
+    ['removed with all others', 'DELETE FROM audit; DELETE FROM audit_head', 1],
+    ['slipped in before the first', 'UPDATE audit SET seq = -2 WHERE seq = 6', -2],
   ] as const)
     test(`a row that was ${name} is found`, async () => {
       const observer = await start();
@@ -55,7 +63,24 @@ describe('audit', () => {
       const { ok, brokenAt: found } = await observer.verifyAudit();
       assert.equal(ok, false);
       assert.equal(found, brokenAt);
+      await observer.record(record({ level: 'admin' }));
+      assert.equal((await observer.verifyAudit()).ok, false, 'also after the next one');
     });
+
+  test('a chain whose end an older version left without a seal is whole, and gets one', async () => {
+    const older = await start();
+    for (let i = 0; i < 6; i++) await older.record(record({ level: 'write' }));
+    await stop(older);
+    const other = new DatabaseSync(observers.home.stateDb);
+    other.exec("ALTER TABLE audit_head DROP COLUMN seal; UPDATE schema_steps SET step = 1 WHERE component = 'audit'");
+    const observer = await start();
+    assert.deepEqual(await observer.verifyAudit(), { ok: true, rows: 6 });
+    await observer.record(record({ level: 'write' }));
+    assert.deepEqual(await observer.verifyAudit(), { ok: true, rows: 7 });
+    other.exec('DELETE FROM audit WHERE seq > 4; DELETE FROM audit_head');
+    other.close();
+    assert.equal((await observer.verifyAudit()).ok, false);
+  });
 
   test('no column of a row can be changed unseen, its seal included', async () => {
     const observer = await start();

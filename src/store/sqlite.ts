@@ -191,7 +191,7 @@ export class Database {
   }
 
   /** Brings one component's tables to the newest step. Each step runs once per file; the file is copied first. */
-  async migrate(component: string, steps: readonly string[]): Promise<void> {
+  async migrate(component: string, steps: readonly (string | Writer<void>)[]): Promise<void> {
     await this.write((db) =>
       db.#db.exec('CREATE TABLE IF NOT EXISTS schema_steps (component TEXT PRIMARY KEY, step INTEGER NOT NULL)'),
     );
@@ -200,7 +200,9 @@ export class Database {
     await this.write((db) => {
       const done = this.#stepOf(component);
       if (done > steps.length) throw new NewerHome(component, done, steps.length);
-      for (const step of steps.slice(done)) db.#db.exec(step);
+      for (const step of steps.slice(done))
+        if (typeof step === 'string') db.#db.exec(step);
+        else step(db);
       db.run(
         'INSERT INTO schema_steps VALUES (?, ?) ON CONFLICT (component) DO UPDATE SET step = excluded.step',
         component,
