@@ -129,7 +129,8 @@ export class Connection {
   async #open(): Promise<Link> {
     clearTimeout(this.#retry);
     this.#lastTry = performance.now();
-    this.#become('connecting');
+    // One that has failed stays disconnected until it is there: a server that hangs would look like one that just starts.
+    if (this.#failures === 0) this.#become('connecting');
     try {
       const config = await fillConfig(this.#config, this.#deps.fillIn);
       // The client half of the SDK comes with the first connection: many servers have no upstream.

@@ -163,6 +163,17 @@ test('a server that hangs delays nobody and times out by name', async () => {
   assert.equal(servers.find('raw')?.state, 'connected');
 });
 
+test('a server that has failed counts as disconnected until it is there, also while it is tried again', async () => {
+  const slowly = ['-e', 'setTimeout(() => process.exit(1), 400)'];
+  const { servers } = await open({ odd: { command: process.execPath, args: slowly } });
+  const stateNow = (): string | undefined => servers.find('odd')?.state;
+  assert.equal(stateNow(), 'connecting');
+  await until(() => stateNow() === 'disconnected');
+  // Long enough for the next attempt to begin.
+  for (let i = 0; i < 150 && stateNow() === 'disconnected'; i++) await sleep(20);
+  assert.equal(stateNow(), 'disconnected');
+});
+
 test('a server that dies in the middle of a call fails that call and comes back', async () => {
   const { servers } = await open({ raw: raw() });
   await connected(servers);
