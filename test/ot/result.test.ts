@@ -115,6 +115,9 @@ test('a search keeps matching lines, in any case, and offset and limit count tho
   assert.deepEqual(answer.lines, ['line 20 Error here', 'line 30 Error here', 'line 40 Error here']);
   assert.equal(answer.matched_lines, 50);
   assert.equal(answer.total_lines, 501);
+  assert.equal(answer.has_more, true);
+  const last = await lines(', search="error", offset=41, limit=10');
+  assert.deepEqual([last.returned, last.has_more], [10, false]);
   assert.equal((await lines(', search="^line 5[0-3] "')).returned, 4);
 });
 
@@ -125,6 +128,8 @@ test('a fuzzy search finds similar lines, best first', async () => {
   const few = await kept('"\\n".join(["a confgi file", "the configuration"] + ["x" * 60] * 1000)');
   const found = parse(await text(`ot.result(handle="${few.handle}", search="config", fuzzy=True)`));
   assert.deepEqual(found.lines, ['the configuration', 'a confgi file']);
+  const second = parse(await text(`ot.result(handle="${few.handle}", search="config", fuzzy=True, offset=2)`));
+  assert.deepEqual([second.lines, second.offset, second.has_more], [['a confgi file'], 2, false]);
 });
 
 test('an unknown handle is answered as text, and the program goes on', async () => {
