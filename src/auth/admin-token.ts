@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { newId } from '../schema/index.ts';
 import { createFile, replaceFile, type TokenStore } from '../store/index.ts';
-import { hashOf, newSecret } from './tokens.ts';
+import { hashOf, newSecret, type Tokens } from './tokens.ts';
 
 /**
  * Makes sure that the local admin has a token: `admin.token`, mode 0600. Two processes that start at once agree,
@@ -9,7 +9,7 @@ import { hashOf, newSecret } from './tokens.ts';
  */
 export async function ensureAdminToken(path: string, store: TokenStore): Promise<string> {
   const existing = await read(path);
-  if (existing && (await isKnown(store, existing))) return existing;
+  if (existing && isKnown(store, existing)) return existing;
   const secret = newSecret();
   const createdAt = new Date().toISOString();
   await store.add(
@@ -21,6 +21,21 @@ export async function ensureAdminToken(path: string, store: TokenStore): Promise
   return secret;
 }
 
+/** A new secret of the token that the file holds goes into the file: the command line would be locked out. */
+export function keepAdminToken(all: Tokens, path: string, store: TokenStore): Tokens {
+  return {
+    ...all,
+    async rotate(asker, id) {
+      const held = await read(path);
+      const isHeld = held !== undefined && found(store, held)?.row.id === id;
+      const made = await all.rotate(asker, id);
+      // The secret is answered this once, whatever happens to the file; the next start puts that right.
+      if (isHeld) await replaceFile(path, `${made.secret}\n`).catch(() => {});
+      return made;
+    },
+  };
+}
+
 async function read(path: string): Promise<string | undefined> {
   try {
     return (await readFile(path, 'utf8')).trim();
@@ -29,7 +44,10 @@ async function read(path: string): Promise<string | undefined> {
   }
 }
 
-async function isKnown(store: TokenStore, secret: string): Promise<boolean> {
-  const found = store.find(hashOf(secret).toString('hex'));
-  return found !== undefined && !found.row.revokedAt;
+const found = (store: TokenStore, secret: string): ReturnType<TokenStore['find']> =>
+  store.find(hashOf(secret).toString('hex'));
+
+function isKnown(store: TokenStore, secret: string): boolean {
+  const it = found(store, secret);
+  return it !== undefined && !it.row.revokedAt;
 }

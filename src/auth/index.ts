@@ -1,5 +1,5 @@
 // Turn a credential into an actor; answer what it may. May import: schema, store.
-export { ensureAdminToken } from './admin-token.ts';
+export { ensureAdminToken, keepAdminToken } from './admin-token.ts';
 export * from './may.ts';
 export { tokenTools } from './tools.ts';
 export { signIns, type SignedIn, type SignIns } from './sign-ins.ts';

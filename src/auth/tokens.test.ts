@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import type { Actor } from '../schema/index.ts';
 import { Database, sqliteTokens, type TokenStore } from '../store/index.ts';
-import { ensureAdminToken } from './admin-token.ts';
+import { ensureAdminToken, keepAdminToken } from './admin-token.ts';
 import { tokens, type Tokens } from './tokens.ts';
 
 const local: Actor = { kind: 'local', door: 'cli', principal: 'local', level: 'admin' };
@@ -55,4 +55,19 @@ describe('tokens', () => {
       assert.equal((await all.authenticate(secret, 'cli')).level, 'admin');
       assert.equal(await ensureAdminToken(path, store), secret, 'and keeps it');
     });
+
+  test('a new secret of the local admin goes into its file, one of any other token does not', async () => {
+    const path = join(folder, 'rotated.token');
+    const first = await ensureAdminToken(path, store);
+    const kept = keepAdminToken(all, path, store);
+    const other = await kept.mint(local, { name: 'other', scope: 'admin' });
+    await kept.rotate(local, other.row.id);
+    assert.equal(await readFile(path, 'utf8'), `${first}\n`);
+    const { secret, row } = await kept.rotate(local, (await all.authenticate(first, 'cli')).tokenId!);
+    assert.equal(await readFile(path, 'utf8'), `${secret}\n`);
+    assert.equal((await stat(path)).mode & 0o777, 0o600);
+    assert.equal((await all.authenticate(secret, 'cli')).tokenId, row.id);
+    await assert.rejects(all.authenticate(first, 'cli'), code('auth.invalid'));
+    assert.equal(await ensureAdminToken(path, store), secret, 'and the next start keeps it');
+  });
 });

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
-import { ensureAdminToken, signIns, tokens } from '../auth/index.ts';
+import { ensureAdminToken, keepAdminToken, signIns, tokens } from '../auth/index.ts';
 import { openConfig } from '../config/index.ts';
 import { packageRoot } from '../entry.ts';
 import { openObserver } from '../observe/index.ts';
@@ -58,7 +58,7 @@ export async function openGround(options: ServerOptions, closers: Closers) {
 
   const tokenStore = await sqliteTokens(db);
   const adminToken = await ensureAdminToken(home.adminToken, tokenStore);
-  const auth = tokens(tokenStore);
+  const auth = keepAdminToken(tokens(tokenStore), home.adminToken, tokenStore);
   const browsers = signIns(await sqliteSignIns(db), auth);
 
   const secrets = await sqliteSecrets(db, join(home.root, 'secret.key'));
