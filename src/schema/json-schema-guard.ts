@@ -1,5 +1,6 @@
 import { fail } from './errors.ts';
 import { isObject, pointerStep, type JsonSchema } from './json.ts';
+import { costOf, stepKeyword } from './json-schema-budget.ts';
 import { dialectOf, keywordsOf, type Dialect } from './json-schema-dialect.ts';
 
 /** What a schema may have at most. */
@@ -45,7 +46,7 @@ export interface Inspected {
  * Refuses schemas that would cost too much to compile or never end, and answers what compiling needs to know.
  * `at` is where the schema stands in the request, for the places of errors.
  */
-export function inspectSchema(schema: unknown, text: string, at: string, stepKeyword: string): Inspected {
+export function inspectSchema(schema: unknown, text: string, at: string): Inspected {
   const refuse = (place: string, reason: string): Error => refusalAt(at, place, reason);
   if (text.length > schemaLimits.characters)
     throw refuse('#', `has ${text.length} characters, at most ${schemaLimits.characters} are taken. Make it shorter.`);
@@ -57,7 +58,7 @@ export function inspectSchema(schema: unknown, text: string, at: string, stepKey
     );
   const names = text.match(/"\$id"/g)?.length ?? 0;
   const isOneResource = names === 0 || (names === 1 && isObject(schema) && Object.hasOwn(schema, '$id'));
-  const state: Walk = { schemas: 0, hasDefaults: false, edges: new Map(), stepKeyword, refuse, dialect, isOneResource };
+  const state: Walk = { schemas: 0, hasDefaults: false, edges: new Map(), refuse, dialect, isOneResource };
   const counted = walk(schema, '#', 0, state) as JsonSchema;
   refuseLoops(state);
   if (isObject(counted)) delete counted['$schema'];
@@ -69,7 +70,6 @@ interface Walk {
   hasDefaults: boolean;
   /** From the place of a schema to the places that are applied to the same value. */
   edges: Map<string, string[]>;
-  stepKeyword: string;
   refuse: (place: string, reason: string) => Error;
   dialect: Dialect;
   isOneResource: boolean;
@@ -84,12 +84,14 @@ function walk(schema: unknown, at: string, depth: number, state: Walk): unknown 
     throw state.refuse(at, `has more than ${schemaLimits.subschemas} parts. Make it smaller.`);
   const copy: Record<string, unknown> = {};
   const edges: string[] = [];
-  for (const [key, value] of keywordsOf(schema, state.dialect, state.isOneResource, isSchemaKeyword)) {
+  const keywords = keywordsOf(schema, state.dialect, state.isOneResource, isSchemaKeyword);
+  for (const [key, value] of keywords) {
     if (key === 'default') state.hasDefaults = true;
     if (key === '$ref' && typeof value === 'string' && value.startsWith('#')) edges.push(normalized(value));
     put(copy, key, isSchemaKeyword(key) ? walkKeyword(key, value, `${at}/${key}`, depth, state, edges) : value);
   }
-  if (depth > 0) copy[state.stepKeyword] = true;
+  if (depth > 0) copy[stepKeyword] = costOf(keywords, isSchemaKeyword);
+  else delete copy[stepKeyword];
   if (edges.length > 0) state.edges.set(at, edges);
   return copy;
 }

@@ -123,7 +123,7 @@ it('has no doubt only about schemas that pass every check and compile', () => {
       if (text.includes('"$ref":"#')) withRef++;
       // What comes back from the disk is as good as what was given.
       for (const each of [schema, JSON.parse(text)]) {
-        const { counted, dialect } = inspectSchema(each, text, '', step);
+        const { counted, dialect } = inspectSchema(each, text, '');
         assert.equal(metas[dialect].validateSchema(counted), true, JSON.stringify(metas[dialect].errors));
         // Asking for these makes it compile.
         assert.ok(compileSchema(each, { defaults: true }).uncheckedPatterns);

@@ -213,6 +213,8 @@ describe('patterns', () => {
 });
 
 describe('bombs', () => {
+  const tooLong = 'takes too long to check: it is too large for this schema';
+
   test('what is no schema is refused with its place', () => {
     for (const odd of [
       null,
@@ -273,11 +275,58 @@ describe('bombs', () => {
       definitions[`d${i}`] = { allOf: [{ $ref: `#/definitions/d${i - 1}` }, { $ref: `#/definitions/d${i - 1}` }] };
     const startedAt = performance.now();
     const checked = args({ $ref: '#/definitions/d39', definitions }, 'x');
-    assert.deepEqual(
-      checked.ok === false && checked.errors[0]?.message,
-      'takes too long to check: it is too large for this schema',
-    );
+    assert.deepEqual(checked.ok === false && checked.errors[0]?.message, tooLong);
     assert.ok(performance.now() - startedAt < 20_000);
+  });
+
+  /** Ten branches that each lead to ten more, ten times: the leaf is looked at ten thousand million times. */
+  const branching = (leaf: object, word = 'anyOf'): object => {
+    const definitions: Record<string, unknown> = { d10: leaf };
+    for (let i = 0; i < 10; i++)
+      definitions[`d${i}`] = { [word]: Array.from({ length: 10 }, () => ({ $ref: `#/definitions/d${i + 1}` })) };
+    return { $ref: '#/definitions/d0', definitions };
+  };
+  const fields = Object.fromEntries(Array.from({ length: 50_000 }, (_, i) => [`k${i}`, 1]));
+  const few = Object.fromEntries(Array.from({ length: 5000 }, (_, i) => [`k${i}`, 1]));
+  for (const [what, schema, value] of [
+    ['branches that fail', branching({ type: 'string' }), 5],
+    ['branches that all fit', branching({ type: 'integer' }, 'oneOf'), 5],
+    ['negations', branching({ not: { type: 'integer' } }), 5],
+    ['a pattern over a long text', branching({ pattern: 'b+$' }, 'allOf'), 'b'.repeat(50_000)],
+    ['a pattern over many names', branching({ patternProperties: { 'q+$': {} } }, 'allOf'), fields],
+    ['the length of a long text', branching({ maxLength: 10 }), 'é'.repeat(1_000_000)],
+    ['a format of a long text', branching({ format: 'email' }), 'a'.repeat(50_000)],
+    ['a large value compared with another', branching({ enum: [{ value: few }] }), { value: { ...few, z: 1 } }],
+    ['a long list of names', branching({ required: Array.from({ length: 10_000 }, (_, i) => `r${i}`) }), {}],
+    ['fields that are counted', branching({ minProperties: 60_000 }), fields],
+    ['fields that are too many', branching({ additionalProperties: false }), fields],
+    ['items that must differ', branching({ uniqueItems: true }), [Object.keys(fields), 1, 1]],
+  ] as const)
+    test(`what is looked at too often is stopped: ${what}`, () => {
+      const startedAt = performance.now();
+      const checked = args(schema, value);
+      assert.equal(checked.ok === false && checked.errors[0]?.message, tooLong);
+      assert.ok(performance.now() - startedAt < 10_000);
+    });
+
+  test('large values that are looked at once are checked', () => {
+    const ints = Array.from({ length: 400_000 }, (_, i) => i);
+    assert.equal(args({ items: { type: 'integer' } }, ints).ok, true);
+    assert.equal(
+      args({ items: { anyOf: [{ type: 'string' }, { type: 'integer' }] } }, ints.slice(0, 300_000)).ok,
+      true,
+    );
+    assert.equal(args({ additionalProperties: { type: 'integer' } }, fields).ok, true);
+    assert.equal(args({ items: { pattern: '^[a-z]+[0-9]*$' } }, Object.keys(fields)).ok, true);
+    assert.equal(args({ items: { enum: Object.keys(few) } }, Object.keys(few)).ok, true);
+    assert.equal(args({ items: { uniqueItems: true } }, [ints]).ok, true);
+  });
+
+  test('what a schema claims to cost is not believed', () => {
+    const claim = { 'oubliette:step': -1e9, properties: { a: { 'oubliette:step': 'much', type: 'string' } } };
+    assert.equal(args(claim, { a: 'x' }).ok, true);
+    const checked = args({ ...branching({ type: 'string' }), 'oubliette:step': -1e9 }, 5);
+    assert.equal(checked.ok === false && checked.errors[0]?.message, tooLong);
   });
 
   test('doubling by the depth of the value is stopped', () => {

@@ -1,10 +1,11 @@
 import { hash } from 'node:crypto';
-import { _, Ajv, type AnySchema, type Options, type ValidateFunction } from 'ajv';
+import { Ajv, type AnySchema, type Options, type ValidateFunction } from 'ajv';
 import { Ajv2019 } from 'ajv/dist/2019.js';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
 import { fail, type Detail } from './errors.ts';
 import { isObject } from './json.ts';
+import { addSteps, fillBudget, spendPattern, spendText } from './json-schema-budget.ts';
 import { withoutUnfitDefaults } from './json-schema-defaults.ts';
 import { explainErrors, inOneLine } from './json-schema-errors.ts';
 import type { Dialect } from './json-schema-dialect.ts';
@@ -97,13 +98,14 @@ class LazySchema implements CompiledSchema {
     const at = options.at ?? '';
     const { dialect, counted } = this.#inspected;
     const meta = metaValidator(dialect);
+    fillBudget();
     if (meta.validateSchema(counted as AnySchema) !== true) throw refusal(at, explainErrors(meta.errors ?? [], at));
     this.#validator();
   }
 
   get #inspected(): Inspected {
     const at = this.#options.at ?? '';
-    return (this.#known ??= inspectSchema(this.#schema, textOf(this.#schema, at), at, stepKeyword));
+    return (this.#known ??= inspectSchema(this.#schema, textOf(this.#schema, at), at));
   }
 
   get uncheckedPatterns(): readonly string[] {
@@ -176,15 +178,11 @@ function reasonOf(error: unknown): string {
     : `$ref ${missing} leads to nothing in this schema. Other documents are never loaded; copy it into $defs.`;
 }
 
-const stepKeyword = 'oubliette:step';
-const maxSteps = 2_000_000;
-const budget = { left: 0 };
-const tooMuch = new RangeError('takes too long to check: it is too large for this schema');
 const unchecked = new Set<string>();
 
 /** `findings`: the validator has errors to tell. */
 function run(validate: ValidateFunction, value: unknown): 'fits' | 'findings' | { stopped: string } {
-  budget.left = maxSteps;
+  fillBudget();
   try {
     return validate(value) ? 'fits' : 'findings';
   } catch (error) {
@@ -226,15 +224,7 @@ function makeValidator(
   const ajv = new validators[dialect](settings);
   formats.default(ajv);
   ajv.addFormat('regex', isPattern);
-  ajv.addKeyword({
-    keyword: stepKeyword,
-    schemaType: 'boolean',
-    code({ gen }) {
-      const left = gen.scopeValue('obj', { ref: budget });
-      const error = gen.scopeValue('obj', { ref: tooMuch });
-      gen.if(_`--${left}.left < 0`, () => gen.throw(error));
-    },
-  });
+  addSteps(ajv);
   // The library compares every item with every other one.
   ajv.removeKeyword('uniqueItems');
   ajv.addKeyword({
@@ -242,7 +232,7 @@ function makeValidator(
     type: 'array',
     schemaType: 'boolean',
     error: { message: 'must not hold the same item twice' },
-    validate: (wanted: boolean, items: unknown[]) => !wanted || new Set(items.map(sortedText)).size === items.length,
+    validate: (wanted: boolean, items: unknown[]) => !wanted || areUnique(items),
   });
   return ajv;
 }
@@ -252,10 +242,25 @@ const patternEngine = Object.assign(
     const safe = safePattern(pattern);
     if (!safe) unchecked.add(pattern);
     // The validator tells patterns apart by this text; without it they would all be one.
-    return { test: (text: string) => safe?.test(text) ?? true, toString: () => `/${pattern}/` };
+    const test = (text: string): boolean => {
+      if (!safe) return true;
+      spendPattern(safe.size, text);
+      return safe.test(text);
+    };
+    return { test, toString: () => `/${pattern}/` };
   },
   { code: 'new RegExp' },
 );
+
+function areUnique(items: readonly unknown[]): boolean {
+  const texts = new Set<string>();
+  for (const item of items) {
+    const text = sortedText(item);
+    spendText(text.length);
+    texts.add(text);
+  }
+  return texts.size === items.length;
+}
 
 function sortedText(value: unknown): string {
   return JSON.stringify(value, (_key, each: unknown) =>

@@ -2,6 +2,8 @@ import { RE2JS } from 're2js';
 
 /** A compiled pattern that never takes more than linear time, and refuses texts that would still take too long. */
 export interface SafePattern {
+  /** How many steps it takes at most for one character. */
+  readonly size: number;
   test(text: string): boolean;
 }
 
@@ -20,6 +22,7 @@ export function safePattern(
   if (!compiled) return undefined;
   const size = Math.max(1, compiled.programSize());
   return {
+    size,
     test(text) {
       if (size * text.length > maxSteps)
         throw new RangeError(`a text of ${text.length} characters is too long for this pattern`);

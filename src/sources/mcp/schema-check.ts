@@ -40,7 +40,7 @@ function unusable(schema: unknown): string | undefined {
 /** References that lead in a circle, and what else the validator would refuse at the first call. */
 function endlessProblem(schema: Record<string, unknown>, text: string): string | undefined {
   try {
-    inspectSchema(schema, text, '', 'step');
+    inspectSchema(schema, text, '');
     return undefined;
   } catch (error) {
     return `the input schema ${error instanceof Failure ? (error.details[0]?.message ?? error.message) : 'cannot be read'}`;
