@@ -1,10 +1,29 @@
-import { compileSchema, fail, Failure, isObject, reasonOf, type CallOptions, type ToolView } from '../schema/index.ts';
+import {
+  compileSchema,
+  fail,
+  Failure,
+  findLongInteger,
+  isObject,
+  isTooDeep,
+  reasonOf,
+  type CallOptions,
+  type ToolView,
+} from '../schema/index.ts';
 import type { Seen } from './tool-views.ts';
 
-/** The refusal of arguments that would overflow the stack of any recursive reader. */
-export function tooDeep(tool: ToolView): Failure {
-  const details = [{ path: '/args', message: 'is nested too deeply' }];
-  return fail('args.invalid', { tool: tool.name, reason: '/args is nested too deeply' }, { details });
+/** The refusal of arguments that would overflow the stack of any recursive reader, or reach the tool as others. */
+export function unfit(tool: ToolView, args: unknown): Failure {
+  if (isTooDeep(args)) {
+    const details = [{ path: '/args', message: 'is nested too deeply' }];
+    return fail('args.invalid', { tool: tool.name, reason: '/args is nested too deeply' }, { details });
+  }
+  const { path, digits } = findLongInteger(args, '/args')!;
+  const message = `is ${digits}, an integer too long to be carried exactly. Send it as a string, if the tool takes one`;
+  return fail(
+    'args.invalid',
+    { message: `The arguments of ${tool.name} would be changed: ${path} ${message}.` },
+    { details: [{ path, message }] },
+  );
 }
 
 /** Throws bundle.disabled or tool.disabled, with the reason. */

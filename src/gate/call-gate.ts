@@ -6,7 +6,7 @@ import {
   fail,
   Failure,
   isDispatchCode,
-  isTooDeep,
+  isUnfit,
   newId,
   reaches,
   type Actor,
@@ -16,7 +16,7 @@ import {
   type Settings,
   type ToolView,
 } from '../schema/index.ts';
-import { checkArgs, demandEnabled, demandSize, spend, tooDeep } from './admit-call.ts';
+import { checkArgs, demandEnabled, demandSize, spend, unfit } from './admit-call.ts';
 import { settle, type Done } from './call-answer.ts';
 import { beginRecord } from './call-record.ts';
 import { Deadline } from './deadline.ts';
@@ -92,7 +92,7 @@ export function callGate(deps: CallGateDeps): Gate {
   const pass = async (actor: Actor, seen: Seen, given: unknown, options: CallOptions): Promise<Outcome> => {
     const { view } = seen;
     const requestId = options.requestId ?? newId('req');
-    const asGiven = isTooDeep(given) ? tooDeep(view) : given;
+    const asGiven = isUnfit(given) ? unfit(view, given) : given;
     const begun = beginRecord(observe, actor, view, asGiven, requestId, options);
     let args: Record<string, unknown>;
     try {

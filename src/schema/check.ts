@@ -1,7 +1,7 @@
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
 import type { Static, TSchema } from 'typebox';
 import { fail, Failure, type Detail } from './errors.ts';
-import { pointerStep } from './json.ts';
+import { isLongInteger, pointerStep } from './json.ts';
 import { sizeText } from './json-schema-errors.ts';
 
 const ajv = new Ajv({ allErrors: true, strict: false, verbose: false });
@@ -135,6 +135,14 @@ export function isTooDeep(value: unknown, levels = 256): boolean {
   if (typeof value !== 'object' || value === null) return false;
   if (levels < 0) return true;
   for (const key in value) if (isTooDeep((value as Record<string, unknown>)[key], levels - 1)) return true;
+  return false;
+}
+
+/** True when arguments are nested too deeply, or hold an integer that was kept as it is written: no tool can take them. */
+export function isUnfit(value: unknown, levels = 256): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  if (levels < 0 || isLongInteger(value)) return true;
+  for (const key in value) if (isUnfit((value as Record<string, unknown>)[key], levels - 1)) return true;
   return false;
 }
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { numberOf, textOf } from './json.ts';
+import fc from '../../test/kit/fast-check.ts';
+import { findLongInteger, lostWhenStored, numberOf, parseExactly, parseRpc, textOf } from './json.ts';
 
 const cannotBeMadeOne = JSON.parse('{"toString": 1, "valueOf": 2}') as unknown;
 
@@ -26,4 +27,48 @@ test('what is no number is NaN', () => {
     NaN,
     NaN,
   ]);
+});
+
+const isKept = (text: string): boolean => findLongInteger(parseExactly(text), '') !== undefined;
+
+test('what JavaScript has written is read as JSON.parse reads it', () => {
+  const integers = fc.double({ noNaN: true, noDefaultInfinity: true }).map(Math.trunc);
+  fc.assert(
+    fc.property(fc.oneof(fc.jsonValue(), fc.array(integers)), (value) => {
+      const text = JSON.stringify(value);
+      assert.deepEqual(parseExactly(text), JSON.parse(text));
+    }),
+  );
+});
+
+test('an integer is kept exactly when JavaScript would write another one, and is written as it was', () => {
+  fc.assert(
+    fc.property(fc.bigInt({ min: -(2n ** 80n), max: 2n ** 80n }), (integer) => {
+      const text = `{"a":[${integer}]}`;
+      assert.equal(isKept(text), String(Number(integer)) !== String(integer));
+      assert.equal(JSON.stringify(parseExactly(text)), text);
+    }),
+  );
+  assert.deepEqual(findLongInteger(parseExactly('{"a":[{"b/c":9007199254740993}]}'), '/args'), {
+    path: '/args/a/0/b~1c',
+    digits: '9007199254740993',
+  });
+});
+
+test('of a JSON-RPC message only the arguments are read exactly', () => {
+  const long = '12345678901234567890';
+  const message = `{"id":${long},"params":{"_meta":{"progressToken":${long}},"arguments":{"id":${long}}}}`;
+  const read = `{"id":12345678901234567000,"params":{"_meta":{"progressToken":12345678901234567000},"arguments":{"id":${long}}}}`;
+  assert.equal(JSON.stringify(parseRpc(message)), read);
+  assert.equal(JSON.stringify(parseRpc(`[${message},5,${message}]`)), `[${read},5,${read}]`);
+  assert.equal(JSON.stringify(parseRpc(long)), '12345678901234567000');
+});
+
+test('of what is stored only the bounds of a schema may be rounded', () => {
+  const schema = '{"maximum":18446744073709551615,"minimum":-9223372036854775808}';
+  assert.equal(lostWhenStored(`{"argSchema":${schema}}`), undefined);
+  assert.deepEqual(lostWhenStored('{"argSchema":{"default":18446744073709551615}}'), {
+    path: '/argSchema/default',
+    digits: '18446744073709551615',
+  });
 });

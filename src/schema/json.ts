@@ -40,3 +40,85 @@ export function valueAt(root: unknown, keys: readonly string[]): unknown {
   }
   return found;
 }
+
+/** What the engine has and the language's types do not yet name. */
+const engine = JSON as unknown as {
+  parse(text: string, reviver: (key: string, value: unknown, context: { source?: string }) => unknown): unknown;
+  rawJSON(text: string): object;
+  isRawJSON(value: unknown): value is { rawJSON: string };
+};
+
+const longDigits = /9\d{15}|\d{17}/;
+const longInteger = /^-?\d{16,}$/;
+
+/** A quick test that is nearly always false: only then need a JSON text be read exactly. */
+export const mayHoldLongInteger = (text: string): boolean => longDigits.test(text);
+
+/**
+ * JSON.parse, except that an integer which JavaScript would write differently than it stands there is kept as it is
+ * written, as an object for which `isLongInteger` is true and which JSON.stringify writes unchanged.
+ */
+export function parseExactly(text: string): unknown {
+  if (!mayHoldLongInteger(text)) return JSON.parse(text);
+  try {
+    return engine.parse(text, (_key, value, { source = '' }) =>
+      longInteger.test(source) && String(value) !== source ? engine.rawJSON(source) : value,
+    );
+  } catch (error) {
+    // Nested more deeply than the engine can look twice: for every reader of ours that is too deep.
+    if (error instanceof RangeError) return JSON.parse(text);
+    throw error;
+  }
+}
+
+/** One JSON-RPC message or several; the arguments of calls are read exactly, all else as JSON.parse does. */
+export function parseRpc(text: string): unknown {
+  const parsed: unknown = JSON.parse(text);
+  if (!mayHoldLongInteger(text)) return parsed;
+  const exact = [parseExactly(text)].flat();
+  [parsed].flat().forEach((message, i) => {
+    const params = valueAt(message, ['params']);
+    const args = valueAt(exact[i], ['params', 'arguments']);
+    if (isObject(params) && args !== undefined) params['arguments'] = args;
+  });
+  return parsed;
+}
+
+/** True for an integer that `parseExactly` kept as it is written. */
+export const isLongInteger = (value: unknown): value is { rawJSON: string } => engine.isRawJSON(value);
+
+/** An integer that was kept as it is written. */
+export interface LongInteger {
+  /** Its place, as a JSON Pointer. */
+  path: string;
+  /** Its digits; cut where there are too many to be shown. */
+  digits: string;
+}
+
+/** The first integer that was kept as it is written, but for those under keys that do not matter. */
+export function findLongInteger(
+  value: unknown,
+  path: string,
+  except?: ReadonlySet<string>,
+  levels = 256,
+): LongInteger | undefined {
+  if (isLongInteger(value)) {
+    const { rawJSON: digits } = value;
+    return { path, digits: digits.length > mostShown ? `${digits.slice(0, mostShown)}...` : digits };
+  }
+  if (typeof value !== 'object' || value === null || levels < 0) return undefined;
+  for (const [key, item] of Object.entries(value)) {
+    if (except?.has(key)) continue;
+    const found = findLongInteger(item, `${path}/${pointerStep(key)}`, except, levels - 1);
+    if (found) return found;
+  }
+  return undefined;
+}
+
+const mostShown = 40;
+/** Schemas of other makers name the bounds of 64-bit integers; rounded, they let the same numbers pass. */
+const bounds = new Set(['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum']);
+
+/** The first integer of a JSON text that is to be stored, but would be stored as another one. */
+export const lostWhenStored = (text: string): LongInteger | undefined =>
+  mayHoldLongInteger(text) ? findLongInteger(parseExactly(text), '', bounds) : undefined;

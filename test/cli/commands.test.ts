@@ -57,6 +57,12 @@ test('calls a tool with arguments from the line, a file and standard input', asy
   assert.equal((await cli(['call', 'demo_foo', '-'], '{"text":"hi"}')).out, `${word}\n`);
 });
 
+test('an integer that would be rounded reaches the server as it is written, and is refused there', async () => {
+  const { code, err } = await cli(['call', 'demo_foo', '{"text":12345678901234567890}']);
+  assert.equal(code, 1);
+  assert.match(err, /: \/args\/text is 12345678901234567890, an integer too long to be carried exactly\./);
+});
+
 test('exit codes tell a failure (1) from bad usage (2)', async () => {
   const cases: [string[], number, RegExp][] = [
     [

@@ -53,6 +53,15 @@ describe("lines on a session's socket", () => {
     await alive();
   });
 
+  it('answers an integer that would be rounded with a result that names it', async () => {
+    relay.send(
+      `{"id":"long","method":"oubliette_call_tool","params":{"api_key":${JSON.stringify(key)},"tool":"project_get","arguments":{"project_id":9007199254740993}}}\n`,
+    );
+    const { result } = await relay.next((message) => message.id === 'long');
+    assert.equal(result.isError, true);
+    assert.match(result.content[0].text, /: \/args\/project_id is 9007199254740993, an integer too long to be carried/);
+  });
+
   it('takes a line in pieces, and several in one piece', async () => {
     const line = JSON.stringify({ id: 'pieces', method: 'oubliette_tools', params: { api_key: key } });
     for (const letter of line.match(/.{1,7}/g)!) relay.send(letter);

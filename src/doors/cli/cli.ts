@@ -1,5 +1,6 @@
 import { Writable } from 'node:stream';
 import { text as textOf } from 'node:stream/consumers';
+import { parseExactly } from '../../schema/json.ts';
 import { BadUsage } from './failure.ts';
 import { findServer, homeFolder, noServer } from './find-server.ts';
 import { harmless, painter, type Style, type Terminal } from './output.ts';
@@ -113,7 +114,8 @@ export class Cli {
       });
     let value: unknown;
     try {
-      value = JSON.parse(text);
+      // What the server would refuse must reach it unchanged.
+      value = parseExactly(text);
     } catch (error) {
       throw new BadUsage(
         `${what} must be JSON: ${(error as Error).message}. Write it as '{"key": "value"}', @file, or - for standard input`,

@@ -8,7 +8,7 @@ import {
   SUPPORTED_PROTOCOL_VERSIONS,
 } from '@modelcontextprotocol/server';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { isObject, type Actor } from '../../schema/index.ts';
+import { isObject, parseRpc, type Actor } from '../../schema/index.ts';
 import { handlers as makeHandlers } from './handlers.ts';
 import { isHot, isRequest, type HotRequest, type Incoming } from './legacy-session.ts';
 import { LegacySessions } from './legacy-sessions.ts';
@@ -271,7 +271,7 @@ function isPlainLegacy(message: Incoming, given: IncomingHttpHeaders): message i
 
 function parse(body: string): unknown {
   try {
-    return JSON.parse(body) as unknown;
+    return parseRpc(body);
   } catch {
     return undefined;
   }

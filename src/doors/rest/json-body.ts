@@ -1,7 +1,15 @@
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { fail, jsonFault, type Failure } from '../../schema/index.ts';
+import {
+  fail,
+  isObject,
+  jsonFault,
+  lostWhenStored,
+  mayHoldLongInteger,
+  parseExactly,
+  type Failure,
+} from '../../schema/index.ts';
 import type { BodyRoom } from './body-room.ts';
 
 /**
@@ -35,11 +43,21 @@ export function parseBody(body: Buffer): unknown {
   const decoded = body.toString('utf8');
   const text = decoded.startsWith('\uFEFF') ? decoded.slice(1) : decoded;
   try {
-    const value: unknown = JSON.parse(text);
+    const value = mayHoldLongInteger(text) ? exactBody(text) : (JSON.parse(text) as unknown);
     return (mayHoldProto(text) ? protoFault(value) : undefined) ?? value;
   } catch (error) {
     return fail('request.invalid', { reason: `the body is not valid JSON: ${jsonFault(error)}` });
   }
+}
+
+/** Arguments go to the gate as they are written, for it to refuse them in its turn; what would be stored is refused here. */
+function exactBody(text: string): unknown {
+  const exact = parseExactly(text);
+  if (isObject(exact) && 'args' in exact) return exact;
+  const lost = lostWhenStored(text);
+  if (!lost) return JSON.parse(text);
+  const details = [{ path: lost.path, message: `is ${lost.digits}, an integer too long to be kept exactly` }];
+  return fail('request.invalid', { reason: `${details[0]!.path} ${details[0]!.message}` }, { details });
 }
 
 const mayHoldProto = (text: string): boolean => text.includes('__proto__') || text.includes('\\u');

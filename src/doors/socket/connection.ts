@@ -4,6 +4,7 @@ import {
   isLastingId,
   isObject,
   isTooDeep,
+  parseRpc,
   relayLineBytes,
   type RpcError,
   type RpcId,
@@ -53,7 +54,7 @@ export function serveConnection(socket: Socket, calls: OpenCalls, run: RunMethod
   const take = (line: string): void => {
     let message: unknown;
     try {
-      message = JSON.parse(line);
+      message = parseRpc(line);
     } catch {
       return refuse(null, -32700, 'this line is no JSON');
     }
