@@ -43,6 +43,13 @@ test('servers, packs, tokens and secrets cannot be carried', async () => {
     await refused({ 'oubliette.json': manifest, [path]: strToU8('x') }, /neither a bundle nor a tool/);
 });
 
+test('a tool is not taken in with another integer than stands there', async () => {
+  const text = JSON.stringify({ ...tool, argSchema: { const: 'here' } }).replace('"here"', '9007199254740993');
+  const files = { 'oubliette.json': manifest, 'first/bundle.json': strToU8(JSON.stringify(bundle)) };
+  const place = /in first\/tools\/shade\/v1\.0\.json, \/argSchema\/const is 9007199254740993, an integer too long/;
+  await refused({ ...files, 'first/tools/shade/v1.0.json': strToU8(text) }, place);
+});
+
 test('bombs are stopped while they unpack', async () => {
   const bomb = new Uint8Array(64 * 2 ** 20);
   await refused({ 'oubliette.json': manifest, 'first/bundle.json': bomb }, /larger than 4194304 bytes/);

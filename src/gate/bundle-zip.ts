@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { zip, type AsyncZippable } from 'fflate';
-import { fail, Failure, isObject } from '../schema/index.ts';
+import { fail, Failure, isObject, lostWhenStored } from '../schema/index.ts';
 import { DamagedZip, zipEntries, type ZipEntry } from './zip-entries.ts';
 
 export type PackedTool = Record<string, unknown> & { slug: string; version: string };
@@ -153,7 +153,10 @@ function parseObject(entry: ZipEntry): Record<string, unknown> {
   const { name } = entry;
   let value: unknown;
   try {
-    value = JSON.parse(decoder.decode(unpacked(entry)));
+    const text = decoder.decode(unpacked(entry));
+    value = JSON.parse(text);
+    const lost = lostWhenStored(text);
+    if (lost) throw invalid(`in ${name}, ${lost.path} is ${lost.digits}, an integer too long to be kept exactly`);
   } catch (error) {
     throw error instanceof Failure ? error : invalid(`${name} is not JSON: ${(error as Error).message}`);
   }
