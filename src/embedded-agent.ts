@@ -2,6 +2,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { serveEmbeddedAgent, type ProgramPort } from './agents/embedded/index.ts';
 import { functionInfo, openEngine, type ProgramOutcome, type World } from './code/index.ts';
+import { parseExactly } from './schema/json.ts';
 
 const hour = 3600_000;
 /** Tools that were declared with the very message may reach the agent a moment after it. */
@@ -36,6 +37,8 @@ const programs: ProgramPort = {
         return name === 'tools' ? functionInfo('tools', { properties: {}, additionalProperties: false }) : undefined;
       },
       bareNames: async () => ['tools', ...(await tools(false)).keys()],
+      // The server is to see what the program gave, and to refuse what it cannot take.
+      read: parseExactly,
       async call({ name }, args, inner) {
         if (name === 'tools' && !(await tools(false)).has('tools'))
           return { value: [...(await tools(true)).keys()].sort() };
@@ -59,7 +62,7 @@ const programs: ProgramPort = {
 };
 
 function answerText(outcome: Extract<ProgramOutcome, { ok: true }>): string {
-  if (outcome.hasValue) return outcome.printed + valueText(JSON.parse(outcome.json));
+  if (outcome.hasValue) return outcome.printed + valueText(parseExactly(outcome.json));
   return outcome.printed || 'Code executed successfully (no return value)';
 }
 

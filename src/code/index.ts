@@ -23,5 +23,6 @@ export {
   type Snippets,
 } from './snippets.ts';
 export { shapeOf } from './shape.ts';
+export { withLongIntegers } from './values.ts';
 export { pythonLiteral } from './python-literal.ts';
 export type { Answer, Pack, Target, World } from './world.ts';

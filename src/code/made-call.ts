@@ -1,3 +1,5 @@
+import type { World } from './world.ts';
+
 /** A call as a program makes it; the arguments are JSON text, exactly as the interpreter's process would write them. */
 export interface MadeCall {
   pack?: string;
@@ -25,15 +27,18 @@ export interface CertainCall extends MadeCall {
   given?: Given;
 }
 
-export function givenTo(call: MadeCall & Pick<CertainCall, 'given'>): Given {
+export function givenTo(
+  call: MadeCall & Pick<CertainCall, 'given'>,
+  { read = JSON.parse }: Pick<World, 'read'>,
+): Given {
   if (call.given) return call.given;
-  const keywords = Object.entries(JSON.parse(call.kwargs) as Record<string, unknown>);
-  return { args: JSON.parse(call.args) as unknown[], keywords };
+  const keywords = Object.entries(read(call.kwargs) as Record<string, unknown>);
+  return { args: read(call.args) as unknown[], keywords };
 }
 
 /** The same call with what it is given beside it, if that is plain numbers, texts and the like. */
 export function withGiven(call: CertainCall): CertainCall {
-  const given = givenTo(call);
+  const given = givenTo(call, {});
   const values = [...given.args, ...given.keywords.map(([, value]) => value)];
   return values.some((value) => typeof value === 'object' && value !== null) ? call : { ...call, given };
 }

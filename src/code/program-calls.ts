@@ -102,7 +102,7 @@ export class ProgramCalls {
   /** Makes the call that a program is expected to begin with before it starts, and those that follow for certain. */
   async makeExpected(call: MadeCall, certain: readonly CertainCall[]): Promise<AheadCall[]> {
     if (isParallel(call)) {
-      const items = parallelItems(givenTo(call));
+      const items = parallelItems(givenTo(call, this.#world));
       if ('problem' in items || !(await this.#changeNothing(items.calls))) return [];
       return [{ ...call, ...(await this.orEnded(this.#parallel(items.calls))) }];
     }
@@ -135,7 +135,7 @@ export class ProgramCalls {
     const [made, ...ahead] = this.#made.splice(0);
     if (made && isSameCall(asked, made))
       return { answer: made.error ? { error: made.error } : { value: made.value! }, ahead };
-    const given = givenTo(asked);
+    const given = givenTo(asked, this.#world);
     const isFirst = this.#count === 0;
     if (isParallel(asked)) {
       const items = parallelItems(given);
@@ -161,7 +161,7 @@ export class ProgramCalls {
         resolved = await resolveFunction(this.#world, call.pack, call.name);
         if (!(await this.#isReadOnly(resolved))) break;
       }
-      last = answerFields(await this.#call(resolved, givenTo(call)));
+      last = answerFields(await this.#call(resolved, givenTo(call, this.#world)));
       length += last.value?.length ?? 0;
       ahead.push({ ...withoutPlace(call), ...last });
       before = call;

@@ -95,9 +95,18 @@ export function keywordsToJson(kwargs: Record<string, unknown>, maxBytes: number
 
 /** A JSON text as a value for the interpreter, which would take an object with its tag for one of its own. */
 export function fromJson(text: string): unknown {
-  const value: unknown = JSON.parse(text);
+  const value = /\d{16}/.test(text) ? withLongIntegers(text) : (JSON.parse(text) as unknown);
   return text.includes('__monty_type__') ? untagged(value) : value;
 }
+
+type Reviver = (key: string, value: unknown, context: { source?: string }) => unknown;
+const parse = JSON.parse as (text: string, reviver: Reviver) => unknown;
+
+/** The value of a JSON text, with integers as long as they are. */
+export const withLongIntegers = (json: string): unknown =>
+  parse(json, (_key, value, { source = '' }) =>
+    typeof value === 'number' && !Number.isSafeInteger(value) && /^-?\d+$/.test(source) ? BigInt(source) : value,
+  );
 
 function untagged(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(untagged);

@@ -40,6 +40,8 @@ export interface World {
   snippets?: Snippets;
   /** True when a call changes nothing, so that it may be made before the program has taken in the answer of the one before. */
   isReadOnly?(target: Target): Awaitable<boolean>;
+  /** Reads the JSON of a call's arguments, with all that JavaScript cannot hold as `call` wants it; JSON.parse if left out. */
+  read?(json: string): unknown;
   /** Calls a function with arguments by their full names. Rejections end the program; errors it may catch are answers. */
   call(target: Target, args: Record<string, unknown>, signal: AbortSignal): Promise<Answer>;
 }

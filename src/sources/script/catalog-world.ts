@@ -2,6 +2,7 @@ import { functionInfo, type Answer, type FunctionInfo, type Pack, type World } f
 import {
   Failure,
   functionName,
+  parseExactly,
   type Actor,
   type Budget,
   type Call,
@@ -41,6 +42,7 @@ export function catalogWorld(deps: WorldDeps, call: Call, budget: Budget, notes:
     bare: (name) => (name === 'run' ? runInfo : undefined),
     aliases,
     snippets,
+    read: parseExactly,
     async isReadOnly({ pack, name }) {
       return pack !== undefined && (await toolOf(deps.directory, actor, pack, name))?.level === 'read';
     },

@@ -1,4 +1,4 @@
-import type { ProgramOutcome } from '../../code/index.ts';
+import { withLongIntegers, type ProgramOutcome } from '../../code/index.ts';
 import { longYamlFlow } from '../ot/yaml-flow.ts';
 
 type Finished = Extract<ProgramOutcome, { ok: true }>;
@@ -19,17 +19,8 @@ export function withPrinted(printed: string, text: string): string {
 async function valueText({ hasValue, json, format }: Finished, introspection: ReadonlySet<string>): Promise<string> {
   if (!hasValue) return noValue;
   if (format === 'json') return json;
-  if (format === 'yaml') return longYamlFlow(exactly(json));
+  if (format === 'yaml') return longYamlFlow(withLongIntegers(json));
   if (json === 'null') return 'None';
   if (json.startsWith('"')) return JSON.parse(json) as string;
   return introspection.has(json) ? longYamlFlow(JSON.parse(json)) : json;
 }
-
-type Reviver = (key: string, value: unknown, context: { source?: string }) => unknown;
-const parse = JSON.parse as (text: string, reviver: Reviver) => unknown;
-
-/** The value of a JSON text, with integers as long as they are. */
-const exactly = (json: string): unknown =>
-  parse(json, (_, value, { source = '' }) =>
-    typeof value === 'number' && !Number.isSafeInteger(value) && /^-?\d+$/.test(source) ? BigInt(source) : value,
-  );
