@@ -42,12 +42,15 @@ test('a check that throws or hangs does not keep the others from speaking', asyn
 
 test('a home that others may read fails, with the command that mends it', async () => {
   assert.equal((await find('home'))[0]?.status, 'ok');
-  await writeFile(join(home, 'admin.token'), 'oub_x', { mode: 0o600 });
-  await chmod(join(home, 'admin.token'), 0o644);
-  const [finding] = await find('home');
-  assert.equal(finding?.status, 'fail');
-  assert.equal(finding?.advice, `chmod go= ${join(home, 'admin.token')}`);
-  await rm(join(home, 'admin.token'));
+  for (const name of ['admin.token', 'secret.key', 'home.key']) {
+    const file = join(home, name);
+    await writeFile(file, 'x', { mode: 0o600 });
+    await chmod(file, 0o644);
+    const [finding] = await find('home');
+    assert.equal(finding?.status, 'fail');
+    assert.equal(finding?.advice, `chmod go= ${file}`);
+    await rm(file);
+  }
 });
 
 test('a home that is no folder cannot be written to', async () => {
@@ -61,8 +64,21 @@ test('a damaged database is named, a missing home is no failure', async () => {
   await writeFile(join(home, 'state.db'), 'this is no database, and it is long enough to be looked at', {
     mode: 0o600,
   });
-  assert.equal((await find('state'))[0]?.status, 'fail');
+  const [finding] = await find('state');
+  assert.equal(finding?.status, 'fail');
+  assert.equal(finding?.text, 'state.db is damaged: file is not a database');
+  assert.match(finding?.advice ?? '', /oubliette restore/);
 });
+
+for (const text of ['{bad', '', 'null', '{"pid":1}'])
+  test(`a server.json that holds ${JSON.stringify(text)} is named, with what to do`, async () => {
+    await writeFile(join(home, 'server.json'), text);
+    const [finding] = await find('server');
+    await rm(join(home, 'server.json'));
+    assert.equal(finding?.status, 'warn');
+    assert.match(finding?.text ?? '', /^server\.json is damaged/);
+    assert.match(finding?.advice ?? '', /oubliette serve/);
+  });
 
 test('a server.json of a server that is gone is a warning', async () => {
   assert.equal((await find('server'))[0]?.text, 'not running');

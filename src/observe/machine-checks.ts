@@ -61,7 +61,7 @@ async function homeFindings(home: string): Promise<Finding[]> {
     ];
   const findings: Finding[] = [];
   if (process.platform !== 'win32')
-    for (const name of ['', 'admin.token', 'state.db', 'secret.key', 'packs']) {
+    for (const name of ['', 'admin.token', 'state.db', 'secret.key', 'home.key', 'packs']) {
       const path = join(home, name);
       const found = await stat(path).catch(() => undefined);
       if (found && (found.mode & 0o077) !== 0)
@@ -92,35 +92,64 @@ function memoryFinding(): Finding {
 
 async function stateFinding(file: string): Promise<Finding> {
   if (!(await stat(file).catch(() => undefined))) return { status: 'ok', text: 'no state yet' };
-  const db = new DatabaseSync(file, { readOnly: true, timeout: 2000 });
+  const damage = damageOf(file);
+  if (damage === undefined) return { status: 'ok', text: 'state.db is sound' };
+  return {
+    status: 'fail',
+    text: `state.db is damaged: ${damage}`,
+    advice: 'Stop the server and restore a backup: oubliette restore FILE',
+  };
+}
+
+/** What is wrong with a database; undefined when nothing is. */
+function damageOf(file: string): string | undefined {
   try {
-    const row = db.prepare('PRAGMA quick_check(1)').get() as { quick_check: string };
-    if (row.quick_check === 'ok') return { status: 'ok', text: 'state.db is sound' };
-    return {
-      status: 'fail',
-      text: `state.db is damaged: ${row.quick_check}`,
-      advice: 'Stop the server and restore a backup: oubliette restore FILE',
-    };
-  } finally {
-    db.close();
+    const db = new DatabaseSync(file, { readOnly: true, timeout: 2000 });
+    try {
+      const row = db.prepare('PRAGMA quick_check(1)').get() as { quick_check: string };
+      return row.quick_check === 'ok' ? undefined : row.quick_check;
+    } finally {
+      db.close();
+    }
+  } catch (error) {
+    const { errcode, message } = error as Error & { errcode?: number };
+    if (errcode === sqliteCorrupt || errcode === sqliteNotADatabase) return message;
+    throw error;
   }
 }
+
+const [sqliteCorrupt, sqliteNotADatabase] = [11, 26];
 
 async function serverFinding(home: string, signal: AbortSignal): Promise<Finding> {
   const text = await readFile(join(home, 'server.json'), 'utf8').catch(() => undefined);
   if (text === undefined) return { status: 'ok', text: 'not running' };
-  const { url, pid } = JSON.parse(text) as { url: string; pid: number };
+  const info = parsedOrUndefined(text) as { url?: unknown; pid?: unknown } | null | undefined;
+  const { url, pid } = info ?? {};
+  if (typeof url !== 'string')
+    return {
+      status: 'warn',
+      text: 'server.json is damaged, so no command finds a server that runs',
+      advice: 'Start it again: oubliette serve',
+    };
   try {
     const response = await fetch(`${url}/ready`, { signal });
     const body = (await response.json()) as { status: string; reasons?: string[] };
     return response.ok
-      ? { status: 'ok', text: `ready at ${url} (pid ${pid})` }
+      ? { status: 'ok', text: `ready at ${url} (pid ${String(pid)})` }
       : { status: 'warn', text: `running at ${url}, but not ready: ${(body.reasons ?? [body.status]).join(', ')}` };
   } catch {
     return {
       status: 'warn',
-      text: `server.json names ${url} (pid ${pid}), but nothing answers there`,
+      text: `server.json names ${url} (pid ${String(pid)}), but nothing answers there`,
       advice: 'Start it again: oubliette serve',
     };
+  }
+}
+
+function parsedOrUndefined(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
   }
 }

@@ -230,6 +230,9 @@ test('terminal tricks in stored texts are not passed on', async () => {
   assert.equal((await cli(['tool', 'create', 'tricky', 'shade', 'v1', '-'], JSON.stringify(body))).code, 0);
   await server.fetch('/call/token_create', { method: 'POST', json: { args: { name: 'a\u001b[2Jb', scope: 'read' } } });
   assert.match((await cli(['token', 'list'])).out, /a\[2Jb/);
+  const odd = { name: 'two\nlines', scope: 'read', bundles: ['c\u001b[2Jd\ne'] };
+  await server.fetch('/call/token_create', { method: 'POST', json: { args: odd } });
+  assert.match((await cli(['token', 'list'])).out, /two lines +read +c\[2Jd e /);
   const { out } = await cli(['tools', '--bundle', 'tricky']);
   assert.match(out, /safe/);
   assert.doesNotMatch(out, /[\u001b\u0007\u202e]/);

@@ -1,7 +1,7 @@
 import { Option } from 'commander';
 import { collect, define, group, type Setting } from '../define.ts';
 import { BadUsage } from '../failure.ts';
-import { columns, harmless, shortTime } from '../output.ts';
+import { columns, harmless, oneLine, shortTime } from '../output.ts';
 import { projectId } from './projects.ts';
 
 interface TokenRow {
@@ -58,9 +58,9 @@ export function addTokens(setting: Setting): void {
           ['ID', 'NAME', 'SCOPE', 'ONLY FOR', 'LAST USED', 'EXPIRES', ''].map((text) => cli.paint('dim', text)),
           ...tokens.map((each) => [
             each.id,
-            harmless(each.name),
+            inLine(each.name),
             each.scope,
-            [...(each.projects ?? []), ...(each.bundles ?? [])].join(' ') || '-',
+            inLine([...(each.projects ?? []), ...(each.bundles ?? [])].join(' ')) || '-',
             shortTime(each.last_used_at),
             shortTime(each.expires_at),
             each.revoked ? cli.paint('yellow', 'revoked') : '',
@@ -88,6 +88,8 @@ export function addTokens(setting: Setting): void {
     },
   });
 }
+
+const inLine = (text: string): string => oneLine(harmless(text), Infinity);
 
 const once = (made: TokenRow) =>
   `${made.token}\n\n${made.id} (${made.scope}${made.expires_at ? `, until ${shortTime(made.expires_at)}` : ''}). Keep it: it is not shown again.`;
