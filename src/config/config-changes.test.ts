@@ -161,6 +161,42 @@ describe('editing', () => {
     assert.ok(!(await readdir(at('.'))).some((name) => name.endsWith('.tmp')));
   });
 
+  test('removing a value takes its own lines, and no comment above or behind them', async () => {
+    const [top, limits, rest] = [
+      '# top\n',
+      '# how deep\n',
+      '\n# short names\naliases:   { a: b.c }   # beside\n# end\n',
+    ];
+    await put('config.yaml', `${top}version: 1 # one\n${limits}limits:\n  depth: 2\n  agents: 3\n${rest}`);
+    const room = await open();
+    await room.edit(['version'], undefined);
+    await room.edit(['limits', 'agents'], undefined);
+    assert.equal(await readFile(at('config.yaml'), 'utf8'), `${top}${limits}limits:\n  depth: 2\n${rest}`);
+    await room.edit(['limits'], undefined);
+    assert.equal(await readFile(at('config.yaml'), 'utf8'), `${top}${limits}${rest}`);
+    assert.equal(room.current().limits.depth, 3);
+    await room.edit(['aliases'], undefined);
+    assert.equal(await readFile(at('config.yaml'), 'utf8'), `${top}${limits}\n# short names\n# end\n`);
+  });
+
+  for (const [what, text, path, left] of [
+    [
+      'a text over several lines',
+      'aliases:\n  a: |-\n    b\n  # of c\n  c: d.e\n',
+      ['aliases', 'a'],
+      'aliases:\n  # of c\n  c: d.e\n',
+    ],
+    ['a flow map', 'aliases: { a: b.c, d: e.f }\n', ['aliases', 'a'], 'aliases: { d: e.f }\n'],
+    ['the only one of a section', '# x\naliases:\n  a: b.c\n', ['aliases', 'a'], '# x\naliases: {}\n'],
+    ['the last line without its end', 'version: 1\naliases: {}', ['aliases'], 'version: 1\n'],
+  ] as const)
+    test(`a value that is ${what} can be removed`, async () => {
+      await put('config.yaml', text);
+      const room = await open();
+      await room.edit(path, undefined);
+      assert.equal(await readFile(at('config.yaml'), 'utf8'), left);
+    });
+
   test('a file with line ends of Windows keeps them, and a link to a file stays one', async () => {
     await put('elsewhere.yaml', '# top\r\naliases:\r\n  a: b.c\r\n');
     await symlink(at('elsewhere.yaml'), at('config.yaml'));

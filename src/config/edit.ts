@@ -1,5 +1,6 @@
 import { isMap, isNode, isScalar, type Document, type Node, type Scalar } from 'yaml';
 import { fail, Failure } from '../schema/index.ts';
+import { withoutLines } from './remove-key.ts';
 import { compose } from './yaml-file.ts';
 
 /** The text of config.yaml with one value set, or deleted when it is undefined; everything else, comments too, stays. */
@@ -9,8 +10,10 @@ export function edited(file: string, text: string, path: readonly (string | numb
       reason: 'the path of a setting needs at least one key. Use for example ["output","maxInlineBytes"].',
     });
   const { doc } = compose(file, text);
-  keepLeadingComment(doc);
   try {
+    const left = value === undefined ? withoutLines(file, text, doc, path) : undefined;
+    if (left !== undefined) return left;
+    keepLeadingComment(doc);
     if (value === undefined) doc.deleteIn(path);
     else {
       makeWay(doc, path);
