@@ -66,7 +66,9 @@ const place = (path) => path.split('/')[0].replace(/\.ts$/, '');
 // The rooms with one folder per kind have an index.ts in each. What programs in a sandbox need of schema are files of
 // their own: their bundles must stay small to start fast.
 const isFrontDoor = (target) =>
-  /^(\w+\/index|schema\/(supervisor|relay|json)|(doors|sources|agents|sandbox)\/[\w-]+\/index)\.ts$/.test(target);
+  /^(\w+\/index|schema\/(supervisor|relay|json|line-reader)|(doors|sources|agents|sandbox)\/[\w-]+\/index)\.ts$/.test(
+    target,
+  );
 
 function doorRefusal(file, target) {
   const [from, to] = [file, target].map((path) => path.split('/')[1]);

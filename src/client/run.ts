@@ -1,6 +1,7 @@
-import { Server, type CallToolResult, type ServerContext } from '@modelcontextprotocol/server';
+import { parseJSONRPCMessage, Server, type CallToolResult, type ServerContext } from '@modelcontextprotocol/server';
 import { serveStdio, StdioServerTransport } from '@modelcontextprotocol/server/stdio';
 import { jsonText } from '../schema/json.ts';
+import { readExactly } from '../schema/line-reader.ts';
 import { callerToolsConfig, relayLineBytes, sessionOver, type CallerToolsConfig } from '../schema/relay.ts';
 import { baseTools, callerTools, ownTools, unlistedOwnTool, type MenuTool } from './menu.ts';
 import { RelayError, RelayLink } from './relay-link.ts';
@@ -92,9 +93,8 @@ export async function runClient({ socket, apiKey, version, warn }: ClientOptions
     return server;
   };
 
-  const transport = new StdioServerTransport(process.stdin, process.stdout, {
-    maxBufferSize: relayLineBytes + 1_048_576,
-  });
+  const transport = new StdioServerTransport(process.stdin, process.stdout);
+  readExactly(transport, relayLineBytes + 1_048_576, (message) => transport.onmessage?.(parseJSONRPCMessage(message)));
   const handle = serveStdio(makeServer, { transport });
   await new Promise<void>((resolve) => {
     process.stdin.once('end', resolve).once('close', resolve);

@@ -15,6 +15,7 @@ export * from './json.ts';
 export { inspectSchema } from './json-schema-guard.ts';
 export { checkSchema, compileSchema } from './json-schema.ts';
 export * from './level.ts';
+export * from './line-reader.ts';
 export * from './names.ts';
 export * from './offer-tool.ts';
 export * from './pack.ts';

@@ -22,6 +22,9 @@ async function connect(home: string, mode: VersionNegotiationMode, args: string[
   return client;
 }
 
+// An integer that the client writes as it stands here.
+const { rawJSON } = JSON as unknown as { rawJSON(text: string): object };
+
 const eras: [string, VersionNegotiationMode][] = [
   ['2025', 'legacy'],
   ['2026', { pin: '2026-07-28' }],
@@ -57,6 +60,13 @@ for (const [era, mode] of eras)
         .filter((name) => name !== 'ot_result')
         .sort(),
       ['bar', 'foo'],
+    );
+    const long = { text: rawJSON('9007199254740993') };
+    const refused = (await bundle.callTool({ name: 'foo', arguments: long })) as any;
+    assert.equal(refused.isError, true);
+    assert.match(
+      refused.content[0].text,
+      /: \/args\/text is 9007199254740993, an integer too long to be carried exactly/,
     );
     await bundle.close();
     await server.stop();

@@ -96,6 +96,23 @@ describe('oubliette-client', () => {
       assert.equal(JSON.parse(text(listed)).projects[0].name, 'clients');
     });
 
+  it('hands on an integer as it is written, for the server to refuse', async () => {
+    const { socket } = await begin({ caller_id: 'ant', caller_tools: [{ name: 'hi', inputSchema: schema }] });
+    const { rawJSON } = JSON as unknown as { rawJSON(text: string): object };
+    const { client } = await start(socket, key);
+    for (const [name, args] of [
+      ['ant_hi', { message: rawJSON('12345678901234567890') }],
+      ['oubliette_project_get', { project_id: rawJSON('12345678901234567890') }],
+    ] as const) {
+      const result = await client.callTool({ name, arguments: args });
+      assert.equal(result.isError, true);
+      assert.match(
+        text(result),
+        / is 12345678901234567890, an integer too long to be carried exactly\. Send it as a string/,
+      );
+    }
+  });
+
   it('has base and caller tools alone without a key, and does not even ask', async () => {
     const { socket } = await begin({ caller_id: 'ant', caller_tools: [{ name: 'hi' }] });
     const said: string[] = [];

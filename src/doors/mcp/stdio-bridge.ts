@@ -1,8 +1,9 @@
 import { PassThrough, type Readable, type Writable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { SdkHttpError, StreamableHTTPClientTransport, type JSONRPCMessage } from '@modelcontextprotocol/client';
+import { parseJSONRPCMessage, STDIO_DEFAULT_MAX_BUFFER_SIZE } from '@modelcontextprotocol/server';
 import { StdioServerTransport } from '@modelcontextprotocol/server/stdio';
-import { isObject } from '../../schema/index.ts';
+import { isObject, readExactly } from '../../schema/index.ts';
 import type { Incoming } from './legacy-session.ts';
 import { versionKey } from './modern-thin.ts';
 
@@ -40,6 +41,7 @@ export async function bridgeStdio(options: BridgeOptions): Promise<void> {
   });
   stdio.onmessage = (message) => bridge.forward(message as Incoming);
   stdio.onerror = (error) => options.onProblem?.(error.message);
+  readExactly(stdio, STDIO_DEFAULT_MAX_BUFFER_SIZE, (message) => stdio.onmessage?.(parseJSONRPCMessage(message)));
   await stdio.start();
   input.pipe(endless, { end: false });
   await gone;

@@ -4,12 +4,12 @@ import {
   isLastingId,
   isObject,
   isTooDeep,
+  LineReader,
   parseRpc,
   relayLineBytes,
   type RpcError,
   type RpcId,
 } from '../../schema/index.ts';
-import { LineReader } from './line-reader.ts';
 import type { OpenCalls, RpcAnswer } from './open-calls.ts';
 
 /** Runs one request; throws what went wrong. `key` names the call beyond this connection. */

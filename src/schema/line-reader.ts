@@ -1,3 +1,5 @@
+import { parseRpc } from './json.ts';
+
 /** Cuts a byte stream into lines without ever holding more than one line; longer ones are dropped and reported. */
 export class LineReader {
   readonly #maxBytes: number;
@@ -40,4 +42,28 @@ export class LineReader {
     this.#isDropping = false;
     if (line !== '') this.#onLine(line);
   }
+}
+
+/** What we use of a transport of the MCP SDK that reads lines. */
+interface RpcReader {
+  _ondata: (chunk: Buffer) => void;
+  onerror?: (error: Error) => void;
+  close(): Promise<void>;
+}
+
+/** Has a transport hand on the arguments of calls as they are written: its own way of reading would round long integers. */
+export function readExactly(reader: RpcReader, maxBytes: number, onMessage: (message: unknown) => void): void {
+  const take = (line: string): void => {
+    try {
+      onMessage(parseRpc(line));
+    } catch (error) {
+      // What is no JSON is not meant for us: programs print what they like.
+      if (!(error instanceof SyntaxError)) reader.onerror?.(error as Error);
+    }
+  };
+  const lines = new LineReader(maxBytes, take, () => {
+    reader.onerror?.(new Error(`a line may have ${maxBytes} bytes at most`));
+    void reader.close();
+  });
+  reader._ondata = (chunk) => lines.push(chunk);
 }
