@@ -1,5 +1,13 @@
 import { Type } from 'typebox';
-import { fail, offerTool, type BuiltInBundle, type Failure, type Level, type PageTokens } from '../schema/index.ts';
+import {
+  checkText,
+  fail,
+  offerTool,
+  type BuiltInBundle,
+  type Failure,
+  type Level,
+  type PageTokens,
+} from '../schema/index.ts';
 import type { TokenRow } from '../store/index.ts';
 import type { Tokens } from './tokens.ts';
 
@@ -50,6 +58,7 @@ export function tokenTools(tokens: Tokens, pages: PageTokens): BuiltInBundle {
         returns: 'The token with its secret',
         example: 'token.create(name="ci", scope="read", ttl_seconds=3600)',
         run: async (args, call) => {
+          checkText(args, '/args');
           const expiresAt = expiryOf(args);
           const { secret, row } = await tokens.mint(call.actor, {
             name: args.name,

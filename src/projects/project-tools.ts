@@ -1,4 +1,12 @@
-import { argsOf, offerTool, type Actor, type ArgsOf, type BuiltInBundle, type Settings } from '../schema/index.ts';
+import {
+  argsOf,
+  checkText,
+  offerTool,
+  type Actor,
+  type ArgsOf,
+  type BuiltInBundle,
+  type Settings,
+} from '../schema/index.ts';
 import type { Sandboxes } from '../sandbox/index.ts';
 import { defaultBundles } from './admit-project.ts';
 import { projectView } from './project-view.ts';
@@ -50,7 +58,10 @@ export function projectTools({ projects, settings, sandboxes, knownBundles }: Pr
         argSchema: createSchema,
         returns: '{id, name, description, status, agent, sandbox, default_workspace_id, limits, bundles, created_at}',
         example: 'project.create(name="my-project", description="What it is for")',
-        run: async (wish, call) => projectView(projects, await create(projects, call.actor, wish)),
+        run: async (wish, call) => {
+          checkText(wish, '/args');
+          return projectView(projects, await create(projects, call.actor, wish));
+        },
       }),
       offerTool({
         slug: 'delete',

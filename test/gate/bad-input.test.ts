@@ -29,6 +29,23 @@ describe('bad input', () => {
     assert.equal(media.status, 415);
   });
 
+  for (const [what, odd] of [
+    ['NUL', 'a\0b'],
+    ['half of a surrogate pair', 'a\ud800'],
+  ] as const)
+    it(`stores no ${what} in the name or reach of a token, or in a project`, async () => {
+      const refused = async (tool: string, args: object): Promise<unknown[]> => {
+        const { status, body } = await server.ask('POST', `/call/${tool}`, { args });
+        return [status, body.error?.code, body.error?.details[0]?.path];
+      };
+      const token = { name: 'fine', scope: 'read' };
+      assert.deepEqual(await refused('token_create', { ...token, name: odd }), [400, 'request.invalid', '/args/name']);
+      const narrow = await refused('token_create', { ...token, bundles: ['demo', odd] });
+      assert.deepEqual(narrow, [400, 'request.invalid', '/args/bundles/1']);
+      const project = await refused('project_create', { name: 'odd', description: odd });
+      assert.deepEqual(project, [400, 'request.invalid', '/args/description']);
+    });
+
   const send = async (
     method: string,
     path: string,
