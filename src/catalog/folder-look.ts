@@ -19,6 +19,8 @@ export interface FolderLookOptions {
   watch: FolderWatch;
   /** Takes in the text of a file that is not as it was known. */
   take: (path: string, text: string, stamp: FileStamp, how: Looking) => Change | undefined;
+  /** Takes in that a file is there and cannot be read. */
+  unread: (path: string, problem: string) => void;
   /** Takes in that a file is gone. */
   forget: (path: string) => Change | undefined;
   tell: (changes: (Change | undefined)[]) => void;
@@ -117,7 +119,7 @@ export class FolderLook {
 
   /** Answers those that were changed from here while they were looked at: what was seen of them may be older. */
   async #atSome(paths: readonly string[], how: Looking): Promise<string[]> {
-    const { records, files, take, forget, tell } = this.#options;
+    const { records, files, take, unread, forget, tell } = this.#options;
     const known = paths.map((path) => records.stampOf(path));
     const asked = paths.map((path, at) => ({ path, mtimeMs: known[at]?.mtimeMs, size: known[at]?.size }));
     const looked = await files.look(asked);
@@ -128,7 +130,9 @@ export class FolderLook {
       if (records.stampOf(path)?.revision !== known[at]?.revision) again.push(path);
       else if (found === 'gone') {
         if (known[at] || records.corrupt.has(path)) changes.push(forget(path));
-      } else if (found !== 'same') changes.push(take(path, found.text, found, how));
+      } else if (found === 'same') return;
+      else if ('problem' in found) unread(path, found.problem);
+      else changes.push(take(path, found.text, found, how));
     });
     tell(changes);
     return again;

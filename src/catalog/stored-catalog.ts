@@ -95,6 +95,7 @@ export class StoredCatalog {
       files: this.#reads,
       watch: this.#watch,
       take: (path, text, stamp, how) => this.#take(path, text, stamp, how),
+      unread: (path, problem) => this.#unread(path, problem),
       forget: (path) => this.#forget(path),
       tell: (changes) => this.#tell(changes),
     });
@@ -204,6 +205,10 @@ export class StoredCatalog {
       if (!told?.has(path)) this.#putIntoCache(path, change.whole, text, stamp);
     }
     return change;
+  }
+
+  #unread(path: string, problem: string): void {
+    if (this.records.unread(path, problem)) this.#options.onCorrupt(path, problem);
   }
 
   #putIntoCache(path: string, file: ToolFile, text: string, { mtimeMs, size }: FileStamp): void {

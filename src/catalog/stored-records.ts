@@ -67,6 +67,13 @@ export class StoredRecords {
     }
   }
 
+  /** Notes a file that cannot be read; false for one that is not ours. */
+  unread(path: string, problem: string): boolean {
+    if (!kindOf(path)) return false;
+    this.corrupt.set(path, problem);
+    return true;
+  }
+
   /** Takes in a tool whose file was made from what is given. */
   takeNew(path: string, whole: ToolFile, stamp: FileStamp): ToolSummary {
     this.corrupt.delete(path);

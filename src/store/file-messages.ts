@@ -14,8 +14,13 @@ export interface ReadFile {
   text: string;
 }
 
+/** A file that is there and cannot be read, and of which nothing was known. */
+export interface UnreadFile {
+  problem: string;
+}
+
 /** How a file compares with what was known of it. */
-export type Looked = 'same' | 'gone' | ReadFile;
+export type Looked = 'same' | 'gone' | ReadFile | UnreadFile;
 
 /** A folder that several processes write to, and what keeps them apart. */
 export interface SharedPlace {

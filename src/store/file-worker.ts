@@ -43,9 +43,9 @@ function look(folder: string, known: KnownFile): Looked {
   if (known.mtimeMs === mtimeMs && known.size === size) return 'same';
   try {
     return { mtimeMs, size, text: readFileSync(path, 'utf8') };
-  } catch {
+  } catch (error) {
     // It is there: what was known of it stands until it can be read again.
-    return 'same';
+    return known.mtimeMs === undefined ? { problem: (error as Error).message } : 'same';
   }
 }
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
-import { copyFile, mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, readdir, readFile, rename, rm, stat, symlink, utimes, writeFile } from 'node:fs/promises';
 import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
@@ -129,6 +129,25 @@ describe('the catalog on disk', () => {
     assert.equal((await server.ask('GET', bundle.tool('bad'))).body.error.code, 'tool.corrupt');
     assert.equal((await server.ask('DELETE', bundle.tool('bad'))).status, 204, 'it can be deleted');
     assert.equal((await server.ask('GET', bundle.tool('bad'))).status, 404);
+  });
+
+  it('reports a file that is there and cannot be read', { skip: process.platform !== 'linux' }, async () => {
+    const bundle = await makeBundle(server, 'unreadable');
+    await server.ask('PUT', bundle.tool('good'), toolBody());
+    await server.ask('PUT', bundle.tool('bad'), toolBody());
+    const path = await fileOf(bundle.id, 'bad');
+    await server.close();
+    // Nothing is remembered of it, and not even the superuser can read it.
+    await rm(join(server.home, 'run'), { recursive: true });
+    await rm(path);
+    await symlink('/proc/self/mem', path);
+    server = await testServer({ home: server.home });
+    const { status, body } = await server.ask('GET', bundle.tool('bad'));
+    assert.deepEqual([status, body.error.code], [409, 'tool.corrupt']);
+    assert.equal((await server.ask('GET', bundle.tool('good'))).status, 200);
+    assert.equal((await server.ask('GET', '/tools/export')).body.error.code, 'tool.corrupt');
+    await server.ask('DELETE', bundle.tool('bad'));
+    assert.equal((await server.ask('PUT', bundle.tool('bad'), toolBody())).status, 201);
   });
 
   it('takes no file for a tool or a bundle that it does not belong to', async () => {
