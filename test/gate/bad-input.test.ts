@@ -149,6 +149,13 @@ describe('bad input', () => {
     }
   });
 
+  it('takes no notice of an expectation that nobody knows', async () => {
+    const { host, port } = new URL(server.url);
+    const socket = connect(Number(port), '127.0.0.1');
+    socket.write(`GET /health HTTP/1.1\r\nHost: ${host}\r\nExpect: tea\r\nConnection: close\r\n\r\n`);
+    assert.match(await text(socket), /^HTTP\/1\.1 200 [^]*"status":"ok"/);
+  });
+
   it('says nothing into an answer that has begun', async () => {
     const socket = connect(Number(new URL(server.url).port), '127.0.0.1');
     let said = '';
