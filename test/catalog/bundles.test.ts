@@ -47,6 +47,8 @@ describe('bundles over REST', () => {
       [bundleBody(''), '/slug'],
       [bundleBody('a'.repeat(65)), '/slug'],
       [bundleBody('e\u0301'), '/slug'],
+      [bundleBody('roman-\u2163'), '/slug'],
+      [bundleBody('half-\u00bd'), '/slug'],
       [bundleBody('nul\0'), '/slug'],
       [bundleBody('half\ud800'), '/slug'],
       [bundleBody('ok', { displayName: '  ' }), '/displayName'],
@@ -104,6 +106,10 @@ describe('bundles over REST', () => {
       (await server.ask('PUT', `${path}/tools/x/version/v1`, toolBody())).body.error.code,
       'bundle.not_found',
     );
+    const heir = v7();
+    assert.equal((await put(heir, bundleBody('gone'))).status, 201, 'its slug is free');
+    assert.equal((await put(id, bundleBody('gone'))).body.error.code, 'bundle.exists');
+    assert.equal((await server.ask('DELETE', `/tools/bundles/${heir}`)).status, 204);
     const revived = await put(id, bundleBody('gone'));
     assert.equal(revived.status, 200);
     assert.equal(revived.body.softDeletedAt, undefined);
