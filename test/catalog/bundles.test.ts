@@ -134,6 +134,11 @@ describe('bundles over REST', () => {
     assert.deepEqual(ids(await list(`bundleIDs=${a.id}&bundleIDs=${c.id}`)), [c.id, a.id]);
     await put(a.id, bundleBody('list-a'));
     assert.deepEqual(ids(await list()), [a.id, c.id]);
+    // All built-in ones are of one moment.
+    const together = (await list('includeDisabled=true'))
+      .filter((each: any) => each.isBuiltIn)
+      .map((each: any) => each.id);
+    assert.deepEqual(together, together.toSorted());
   });
 
   it('lets built-in bundles be switched and nothing else', async () => {

@@ -147,6 +147,7 @@ describe('pages of tools', () => {
       other,
       `${payload}x.${signature}`,
       `${payload}.${signature}A`,
+      `${payload}.${signature}=`,
       `${payload}.`,
       `${nextPageToken}.x`,
       'a'.repeat(5000),

@@ -93,6 +93,23 @@ describe('a call through the gate', () => {
     await server.ask('PUT', bundle.tool('output'), toolBody({ outputSchema: { type: 'integer' } }));
     const { status, body } = await invoke('output', { args: { text: 'x' } });
     assert.deepEqual([status, body.ok, body.error.code, body.error.retryable], [200, false, 'output.invalid', false]);
+    const argSchema = { type: 'object', properties: { expression: { type: 'string' } } };
+    await server.ask('PUT', bundle.tool('throws'), toolBody({ argSchema, functionImpl: { func: 'calc.evaluate' } }));
+    const thrown = await invoke('throws', { args: { expression: '1 +' } });
+    assert.deepEqual([thrown.status, thrown.body.ok, thrown.body.error.code], [200, false, 'tool.failed']);
+    for (const slug of ['output', 'throws']) {
+      const { usage } = (await server.ask('GET', bundle.tool(slug))).body;
+      assert.deepEqual([usage.callCount, usage.failureCount], [1, 1], `${slug}: what was dispatched counts`);
+    }
+  });
+
+  it('says who may before what is switched off, and that before what is wrong with the arguments', async () => {
+    await server.ask('PUT', bundle.tool('off'), toolBody({ isEnabled: false, access: 'write' }));
+    const { token } = (await server.call('token_create', { name: 'reads', scope: 'read' })).value;
+    const refused = await server.ask('POST', `${bundle.tool('off')}/invoke`, { args: {} }, token);
+    assert.deepEqual([refused.status, refused.body.error.code], [403, 'scope.denied']);
+    const off = await invoke('off', { args: {} });
+    assert.deepEqual([off.status, off.body.error.code], [409, 'tool.disabled']);
   });
 
   it('limits calls per minute', async () => {
