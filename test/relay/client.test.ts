@@ -346,6 +346,17 @@ describe('oubliette-client', () => {
     assert.match(text, /there is no pack 'demo'[^]*\nTools of bundles are called inside run: run\(code=/);
   });
 
+  it('lets programs of the embedded agent keep long integers, and has them refused as arguments', async () => {
+    const { sessionId } = await begin({ caller_id: 'ant', caller_tools: [{ name: 'hi', inputSchema: schema }] });
+    const said = async (message: string): Promise<string> =>
+      (await turn(server, { session_id: sessionId, message })).text;
+    assert.equal(await said('[2**60 + 1]'), '[1152921504606846977]');
+    assert.match(
+      await said('ant_hi(message=2**60 + 1)'),
+      /\/args\/message is 1152921504606846977, an integer too long/,
+    );
+  });
+
   it('finds the socket of a session that is resumed the moment it ended', async () => {
     const { sessionId, socket } = await begin();
     const lingering = await rawRelay(socket);
