@@ -42,7 +42,7 @@ const builtins = new Set(
 );
 
 /** True for what the interpreter knows by itself. */
-const isBuiltin = (name: string): boolean =>
+export const isBuiltin = (name: string): boolean =>
   builtins.has(name) || /^(?:__\w+__|[A-Z]\w*(?:Error|Exception))$/.test(name);
 
 /** Reads a program's shape; never fails, broken programs are the interpreter's to refuse. */

@@ -9,6 +9,7 @@ import { knownName, type Prepared } from './prepare.ts';
 import { jsonText, ProgramCalls, ProgramEnd, type Answers } from './program-calls.ts';
 import { programError } from './program-error.ts';
 import { rightLines } from './right-lines.ts';
+import { ShadowedInputs } from './shadowed-inputs.ts';
 import type { FromChild, ToChild } from './protocol.ts';
 
 const maxPrintBytes = 4 * 1024 * 1024;
@@ -39,7 +40,7 @@ export async function runProgram(
         ...(format ? { format } : {}),
       };
     }
-    const frames = rightLines(head, prepared.shape, prepared.shapeLines(head.frames));
+    const frames = rightLines(head, prepared.shape, prepared.shapeLines(program.shadowed.withoutLine(head.frames)));
     const { type, message } = await explain(head, prepared.shape, request.world, frames.at(-1)?.line);
     return {
       ok: false,
@@ -90,6 +91,7 @@ class RunningProgram implements Lingering {
   readonly #endsAt: number;
   readonly #onAbort = (): void => this.#end(this.#request.signal?.reason);
   readonly #calls: ProgramCalls;
+  readonly shadowed: ShadowedInputs;
   #timer: NodeJS.Timeout | undefined;
   #child: Child | undefined;
   #ownMs = 0;
@@ -101,6 +103,7 @@ class RunningProgram implements Lingering {
     this.#request = request;
     this.#names = names;
     this.#limits = limits;
+    this.shadowed = new ShadowedInputs(request.inputs);
     this.#endsAt = Math.min(performance.now() + (limits.totalMs ?? defaultTotalMs), request.deadline ?? Infinity);
     this.#calls = new ProgramCalls(request.world, request.maxCalls ?? limits.maxCalls);
     begun(this);
@@ -182,11 +185,13 @@ class RunningProgram implements Lingering {
   /** `known` are the answers of its first calls. */
   #start(prepared: Prepared, known: readonly string[]): Extract<Segment, { op: 'start' }> {
     const { timeoutMs, maxMemoryMb, maxRecursion = 200 } = this.#limits;
-    const given = Object.entries(this.#request.inputs ?? {}).map(([name, value]) => [name, jsonText(value)] as const);
+    const given = Object.entries(this.#request.inputs ?? {}).map(
+      ([name, value]) => [this.shadowed.nameOf(name), jsonText(value)] as const,
+    );
     const inputs = [...given, ...known.map((value, i) => [knownName(i), value] as const)];
     return {
       op: 'start',
-      code: known.length > 0 ? prepared.withKnown(known.length) : prepared.code,
+      code: this.shadowed.withLine(known.length > 0 ? prepared.withKnown(known.length) : prepared.code),
       packs: this.#names.packs,
       bare: this.#names.bare,
       ...(inputs.length > 0 && { inputs: Object.fromEntries(inputs) }),

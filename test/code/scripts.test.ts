@@ -40,6 +40,20 @@ test('an argument whose name Python keeps for itself gets an underscore more', a
   assert.deepEqual((await server.call('multi_between', { from: 'a' })).value, ['a', null, 'a']);
 });
 
+test('an argument with the name of a builtin is the argument, also inside functions and after a call', async () => {
+  const argSchema = { type: 'object', properties: { id: {}, type: {}, list: {}, max: {}, filter: {} } };
+  const code = 'def show():\n    return [id, type, len(list), max]\ndemo.foo(text="x")\n[show(), id, filter]';
+  assert.equal((await put('builtins', script(code, { argSchema }))).status, 201);
+  const given = { id: 7, type: 'a', list: [1, 2], max: 3 };
+  assert.deepEqual((await server.call('multi_builtins', given)).value, [[7, 'a', 2, 3], 7, null]);
+  const broken = 'x = 1\nx + id["a"]';
+  assert.equal((await put('broken-line', script(broken, { argSchema }))).status, 201);
+  assert.match(
+    (await server.call('multi_broken_line', { id: {} })).error.message,
+    /KeyError[^]*line 2: x \+ id\["a"\]/,
+  );
+});
+
 test('what is wrong with a program is found when it is stored', async () => {
   for (const [code, reason] of [
     ['x = (', /SyntaxError/],
