@@ -24,11 +24,13 @@ export interface LeftOut {
 const manifestName = 'oubliette.json';
 const format = 1;
 const maxLooseBytes = 32 * 2 ** 20;
-const limits = { entries: 100_000, entryBytes: 4 * 2 ** 20, totalBytes: 256 * 2 ** 20 };
+/** A file may be some times as large as the largest body of a request is by default: in there it may be written shorter. */
+const limits = { entries: 100_000, entryBytes: 16 * 2 ** 20, totalBytes: 256 * 2 ** 20 };
+const maxReadableBytes = 2 ** 20;
 
 /** `oubliette.json`, and per bundle a folder with `bundle.json` and one file per tool version. */
 export function zipBundles(bundles: readonly PackedBundle[], leftOut: readonly LeftOut[] = []): Promise<Uint8Array> {
-  return zipped(bundles, (value) => jsonBytes(value, 2), 6, leftOut);
+  return zipped(bundles, readableBytes, 6, leftOut);
 }
 
 /** For a server that unpacks it at once: up to a size, sending it uncompressed is cheaper than compressing it. */
@@ -174,6 +176,12 @@ function unpacked(entry: ZipEntry): Uint8Array {
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder('utf-8', { fatal: true });
+
+/** For people to read, unless the space before every line makes it much larger. */
+function readableBytes(value: unknown): Uint8Array {
+  const bytes = jsonBytes(value, 2);
+  return bytes.length > maxReadableBytes ? jsonBytes(value, 0) : bytes;
+}
 
 const jsonBytes = (value: unknown, indent: number): Uint8Array =>
   encoder.encode(`${JSON.stringify(value, null, indent)}\n`);

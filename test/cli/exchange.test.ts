@@ -92,6 +92,25 @@ test('bundles travel from one server to another, and twice is once', async () =>
   assert.deepEqual(now.json.tools, { created: 0, skipped: 3 });
 });
 
+test('whatever could be stored comes back, however large it is', async () => {
+  const id = '0198c0de-0000-7000-8000-0000000000e1';
+  await put(from, `/tools/bundles/${id}`, { slug: 'large', displayName: 'Large', isEnabled: true });
+  const path = (tool: string) => `/tools/bundles/${id}/tools/${tool}/version/v1`;
+  const room = 4 * 2 ** 20 - JSON.stringify({ ...shade, description: '' }).length;
+  await put(from, path('long'), { ...shade, description: 'x'.repeat(room) });
+  let deep: unknown = Array.from({ length: 120_000 }, () => 1);
+  for (let i = 0; i < 60; i++) deep = [deep];
+  await put(from, path('deep'), { ...shade, argSchema: { type: 'object', default: { deep } } });
+  const zip = new Uint8Array(await (await from.fetch(`/tools/export?bundleIDs=${id}`)).arrayBuffer());
+  assert.equal((await importZip(to, zip)).status, 200);
+  for (const tool of ['long', 'deep']) {
+    const [before, after] = await Promise.all(
+      [from, to].map(async (server) => (await (await server.fetch(path(tool))).json()) as Record<string, unknown>),
+    );
+    for (const field of ['description', 'argSchema']) assert.deepEqual(after![field], before![field]);
+  }
+});
+
 test('one bundle alone, and no built-in ones', async () => {
   const file = join(scratch, 'one.zip');
   assert.equal((await cli(from, 'export', 'first', '--out', file)).code, 0);
