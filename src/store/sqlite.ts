@@ -1,6 +1,8 @@
 import { chmodSync, closeSync, existsSync, openSync, renameSync, rmSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { fail, type Failure } from '../schema/index.ts';
 import { CommitMark } from './commit-mark.ts';
 import { isBusy, switchToWal } from './lock.ts';
 
@@ -199,7 +201,7 @@ export class Database {
     if (before > 0 && before < steps.length) this.#keepCopy(`${component}-${before}`);
     await this.write((db) => {
       const done = this.#stepOf(component);
-      if (done > steps.length) throw new NewerHome(component, done, steps.length);
+      if (done > steps.length) throw this.#tooNew(component, done, steps.length);
       for (const step of steps.slice(done))
         if (typeof step === 'string') db.#db.exec(step);
         else step(db);
@@ -213,6 +215,12 @@ export class Database {
 
   #stepOf(component: string): number {
     return this.get<{ step: number }>('SELECT step FROM schema_steps WHERE component = ?', component)?.step ?? 0;
+  }
+
+  /** The home was written by a newer version of the program; starting would damage it. */
+  #tooNew(component: string, found: number, known: number): Failure {
+    const reason = `state.db was written by a newer version (${component} is at step ${found}, this program knows ${known}). Update oubliette, or restore a backup made by this version.`;
+    return fail('home.unusable', { home: dirname(this.#db.location() ?? ''), reason });
   }
 
   /** Keeps a copy of what an older version wrote beside the file that is about to change. */
@@ -238,12 +246,3 @@ export class Database {
 }
 
 export type SqlValue = null | number | bigint | string | Uint8Array;
-
-/** The home was written by a newer version of the program; starting would damage it. */
-export class NewerHome extends Error {
-  constructor(component: string, found: number, known: number) {
-    super(
-      `state.db was written by a newer version (${component} is at step ${found}, this program knows ${known}). Update oubliette, or restore a backup made by this version.`,
-    );
-  }
-}

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { after, test } from 'node:test';
 import { spawn } from 'node:child_process';
 import { homeFolder } from '../../src/doors/cli/find-server.ts';
@@ -164,6 +165,19 @@ test('a home that cannot be used is a clear failure', async () => {
   const noDatabase = await serve(damaged);
   assert.equal(noDatabase.code, 1);
   assert.match(noDatabase.err, /state\.db is damaged \(file is not a database\)\. .*oubliette restore/);
+  const newer = join(scratch, 'newer');
+  await mkdir(newer, { mode: 0o700 });
+  const db = new DatabaseSync(join(newer, 'state.db'));
+  db.exec(
+    "CREATE TABLE schema_steps (component TEXT PRIMARY KEY, step INTEGER); INSERT INTO schema_steps VALUES ('tokens', 99)",
+  );
+  db.close();
+  const tooNew = await serve(newer);
+  assert.equal(tooNew.code, 1);
+  assert.match(
+    tooNew.err,
+    /The home \S+newer cannot be used: state\.db was written by a newer version .*Update oubliette/,
+  );
 });
 
 test('without a server a command says how to start one, also when server.json is stale', async () => {
