@@ -105,8 +105,12 @@ export const comparable = (text: string): string =>
     .replace(/(retry-after: |try again in )\d+/gi, '$1some')
     .split('\r\n')
     .map((line) => line.replace(/^[\w-]+(?=: )/, (name) => name.toLowerCase()))
+    // An event stream that has its answer at once is sent whole, another one in pieces: a matter of time too.
+    .filter((line, _, lines) => !framing.test(line) || !lines.includes('content-type: text/event-stream'))
     .sort()
     .join('\n');
+
+const framing = /^(?:content-length: \d+|transfer-encoding: chunked)$/;
 
 /** An answer whose body came in chunks with the chunks joined: where one ends is a matter of time, not of meaning. */
 function inOnePiece(text: string): string {
