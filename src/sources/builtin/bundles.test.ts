@@ -195,6 +195,9 @@ describe('data', () => {
     await refused('data.convert', { data: '{', source: 'json' }, /not JSON/);
     await refused('data.convert', { data: 'a: [', source: 'yaml' }, /not YAML/);
     await refused('data.convert', { data: 5, source: 'csv' }, /must be text/);
+    await refused('data.convert', { data: '__proto__,b\n1,2', source: 'csv' }, /column __proto__ would be lost/);
+    await refused('data.convert', { data: 'a,extra\n1,2,3', source: 'csv' }, /column extra would be lost/);
+    assert.deepEqual(await call('data.convert', { data: 'a,extra\n1,2', source: 'csv' }), [{ a: '1', extra: '2' }]);
     await refused('data.convert', { data: [1, 2], source: 'value', target: 'csv' }, /list of objects/);
     let bomb = 'a: &a [x,x,x,x,x,x,x,x,x]\n';
     for (const [index, name] of [...'bcdefghij'].entries())

@@ -96,10 +96,19 @@ function fromYaml(text: string): unknown {
 }
 
 function fromCsv(text: string, delimiter: string): unknown {
-  const { data, errors } = Papa.parse<Record<string, string>>(text, { header: true, delimiter, skipEmptyLines: true });
+  const { data, errors, meta } = Papa.parse<Record<string, string>>(text, {
+    header: true,
+    delimiter,
+    skipEmptyLines: true,
+  });
   const broken = errors.find((error) => error.type !== 'FieldMismatch');
   if (broken)
     throw new Error(`This is not CSV: ${broken.message}${broken.row === undefined ? '' : ` (row ${broken.row + 1})`}`);
+  const columns = meta.fields ?? [];
+  const hasMore = data.some((row) => row['__parsed_extra'] !== undefined);
+  // What has a meaning of its own in a row would take the place of the cells.
+  const lost = columns.find((name) => name === '__proto__' || (name === 'extra' && hasMore));
+  if (lost !== undefined) throw new Error(`The column ${lost} would be lost. Give it another name in the first line.`);
   return data.map(({ __parsed_extra: extra, ...row }) => (extra === undefined ? row : { ...row, extra }));
 }
 
