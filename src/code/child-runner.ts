@@ -1,7 +1,7 @@
 import { isSameCall } from './made-call.ts';
 import { CompiledPrograms } from './compiled-programs.ts';
 import type { Complete, Exception, NameLookup, Native, Parsed, Print, Snapshot } from './monty.ts';
-import { nothing, type AnswerFields, type FromChild, type ToChild } from './protocol.ts';
+import { nothing, type AnswerFields, type FromChild, type ToChild, type TraceFrame } from './protocol.ts';
 import { shapeOf } from './shape.ts';
 import { fromJson, keywordsToJson, toJson, toPythonJson, ValueProblem } from './values.ts';
 
@@ -166,11 +166,11 @@ function packOf(value: unknown): string | undefined {
 
 function failure(error: Exception): {
   exception: Exception['exception'];
-  frames: { line: number; functionName?: string }[];
+  frames: TraceFrame[];
 } {
   const frames = error
     .traceback()
-    .map(({ line, functionName }) => (functionName === undefined ? { line } : { line, functionName }));
+    .map(({ line, column, functionName }) => ({ line, column, ...(functionName !== undefined && { functionName }) }));
   // In a deep recursion, the first and last frames tell the story.
   const few = frames.length > 12 ? [...frames.slice(0, 4), ...frames.slice(-4)] : frames;
   return { exception: error.exception, frames: few };

@@ -1,4 +1,5 @@
 import { unknownOn, type ProgramShape } from './program-shape.ts';
+import type { TraceFrame } from './protocol.ts';
 import { resolveFunction, resolvePack, unknownFunction, unknownName, unknownPack } from './resolve-name.ts';
 import type { World } from './world.ts';
 
@@ -10,17 +11,17 @@ export interface Explained {
 const undefinedName = /^(?:name '([^']+)' is not defined|cannot access local variable '([^']+)' where .*)$/;
 
 /**
- * Turns the interpreter's words about our names into what their author needs: what exists, and what is near. `line` is where
- * it happened, in the text that the shape was read from.
+ * Turns the interpreter's words about our names into what their author needs: what exists, and what is near. `frame` is
+ * where it happened, in the text that the shape was read from.
  */
 export async function explain(
   { type, message }: Explained,
   shape: ProgramShape,
   world: World,
-  line: number | undefined,
+  frame: TraceFrame | undefined,
 ): Promise<Explained> {
   if ((type === 'NameError' || type === 'UnboundLocalError') && undefinedName.test(message))
-    return missedName({ type, message }, shape, world, line);
+    return missedName({ type, message }, shape, world, frame);
   const attribute = /^'(\w+)' object has no attribute '(\w+)'$/.exec(message);
   const pack = type === 'AttributeError' && attribute ? await resolvePack(world, attribute[1]!) : undefined;
   if (!attribute || !pack) return { type, message };
@@ -36,20 +37,21 @@ async function missedName(
   { type, message }: Explained,
   shape: ProgramShape,
   world: World,
-  line: number | undefined,
+  frame: TraceFrame | undefined,
 ): Promise<Explained> {
   const [, missing, unset] = undefinedName.exec(message)!;
   if (unset !== undefined && !shape.boundNames.has(unset))
     return { type, message: 'a local variable on this line has no value yet' };
-  const name = shape.boundNames.has((missing ?? unset)!) ? await firstUnknown(shape, world, line) : missing;
+  const name = shape.boundNames.has((missing ?? unset)!) ? await firstUnknown(shape, world, frame) : missing;
   if (name === undefined) return { type, message };
   if (shape.boundNames.has(name)) return { type: 'NameError', message: `name '${name}' is not defined` };
   const text = isUsedAsPack(name, shape) ? unknownPack(world, name) : unknownName(world, name);
   return { type: 'NameError', message: await text };
 }
 
-async function firstUnknown(shape: ProgramShape, world: World, line = 0): Promise<string | undefined> {
-  for (const name of unknownOn(shape, line))
+async function firstUnknown(shape: ProgramShape, world: World, frame?: TraceFrame): Promise<string | undefined> {
+  if (!frame) return undefined;
+  for (const name of unknownOn(shape, frame.line, frame.until))
     if (
       name !== 'parallel' &&
       !(await resolvePack(world, name)) &&

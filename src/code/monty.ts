@@ -44,7 +44,7 @@ export interface Complete {
 
 export interface Exception {
   readonly exception: { typeName: string; message: string };
-  traceback(): { line: number; functionName?: string; sourceLine?: string }[];
+  traceback(): { line: number; column: number; functionName?: string; sourceLine?: string }[];
 }
 
 const packages: Record<string, string> = {

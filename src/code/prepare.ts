@@ -4,6 +4,7 @@ import { programShape, type ProgramShape } from './program-shape.ts';
 import { nothing, type TraceFrame } from './protocol.ts';
 import { expandSnippets, type Snippets } from './snippets.ts';
 import { stripWrapping } from './strip-wrapping.ts';
+import { markTries, type PassedOn } from './try-blocks.ts';
 
 /** A program ready for the interpreter, and the way back to its author's lines. */
 export interface Prepared {
@@ -12,6 +13,8 @@ export interface Prepared {
   /** What the interpreter runs. */
   code: string;
   shape: ProgramShape;
+  /** Places of the code that stand for others in a failure. */
+  passedOn: PassedOn[];
   /** What it is certain to call once it makes the first of these calls. */
   certain: CertainCalls;
   /** True once it was seen to make exactly these calls: nothing but its text decides on them, so it always will. */
@@ -46,21 +49,25 @@ export function prepare(text: string, snippets: Snippets): Prepared {
   }
   const source = stripWrapping(text);
   const expanded = expandSnippets(source, snippets);
-  const shape = programShape(expanded.code);
+  // From here on the text has marks in it, on the same lines.
+  const { code, passedOn } = markTries(expanded.code);
+  const shape = programShape(code);
   // Inside a function the interpreter confuses names that its top level has not met; a line that never runs makes them known.
   const front = shape.forwardNames.length > 0 ? `if False: ${shape.forwardNames.join(' = ')} = None\n` : '';
   const end = shape.endsInExpression ? '' : `\n'${nothing}'`;
-  const lastLine = expanded.code.split('\n').length;
+  const lastLine = code.split('\n').length;
   const certain = certainCalls(shape);
-  if (expanded.code.includes(knownPrefix)) {
+  if (code.includes(knownPrefix)) {
     certain.isAtOnce = false;
     delete certain.closed;
   }
+  const ownLine = (line: number): number => expanded.lines?.[line - 1] ?? line;
   let known: { count: number; code: string } | undefined;
   const prepared: Prepared = {
     source,
-    code: front + expanded.code + end,
+    code: front + code + end,
     shape,
+    passedOn,
     certain,
     isProven: false,
     firstCall: new FirstCall(),
@@ -68,10 +75,7 @@ export function prepare(text: string, snippets: Snippets): Prepared {
       if (known?.count !== count)
         known = {
           count,
-          code:
-            front +
-            replaceCalls(expanded.code, certain.closed ? [certain.closed] : certain.calls.slice(0, count)) +
-            end,
+          code: front + replaceCalls(code, certain.closed ? [certain.closed] : certain.calls.slice(0, count)) + end,
         };
       return known.code;
     },
@@ -80,7 +84,12 @@ export function prepare(text: string, snippets: Snippets): Prepared {
         ...frame,
         line: Math.min(lastLine, Math.max(1, frame.line - (front === '' ? 0 : 1))),
       })),
-    ownLines: (frames) => frames.map((frame) => ({ ...frame, line: expanded.lines?.[frame.line - 1] ?? frame.line })),
+    ownLines: (frames) =>
+      frames.map((frame) => ({
+        ...frame,
+        line: ownLine(frame.line),
+        ...(frame.until !== undefined && { until: ownLine(frame.until) }),
+      })),
   };
   if (!expanded.lines && text.length <= maxKeptLength) {
     if (kept.size >= maxKept) kept.delete(kept.keys().next().value!);

@@ -19,8 +19,9 @@ export function programError(
   const message = plainMessage(rawMessage);
   const lines = source.split('\n');
   const hint = hintFor(rawMessage);
-  const trace = frames.map(({ line, functionName }) => {
+  const trace = frames.map(({ line, until, functionName }) => {
     const where = functionName && functionName !== '<module>' ? `, in ${functionName}` : '';
+    if (until !== undefined) return `  one of the lines ${line} to ${until}${where}`;
     const text = lines[line - 1]?.trim() ?? '';
     return `  line ${line}${where}${text === '' ? '' : `: ${text.length > 200 ? `${text.slice(0, 200)}...` : text}`}`;
   });

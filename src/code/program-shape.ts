@@ -104,12 +104,14 @@ function* readNames(all: readonly Token[]): Generator<Token> {
   }
 }
 
-/** Names on a line that the program reads and nothing gives a meaning before. */
-export function unknownOn({ tokens, boundNames, forwardNames }: ProgramShape, line: number): string[] {
+/** Names on some lines that the program reads and nothing gives a meaning before. */
+export function unknownOn({ tokens, boundNames, forwardNames }: ProgramShape, from: number, until = from): string[] {
   const all = [...everyToken(tokens)];
   const isUnknown = ({ text }: Token): boolean =>
     !isBuiltin(text) && (!boundNames.has(text) || forwardNames.includes(text));
-  return [...readNames(all)].filter((token) => token.line === line && isUnknown(token)).map(({ text }) => text);
+  return [...readNames(all)]
+    .filter((token) => token.line >= from && token.line <= until && isUnknown(token))
+    .map(({ text }) => text);
 }
 
 interface Binding {

@@ -50,6 +50,10 @@ export type FromChild =
 
 export interface TraceFrame {
   line: number;
+  /** Where only a block is known: its last line. */
+  until?: number;
+  /** As the interpreter gives it. */
+  column?: number;
   functionName?: string;
 }
 

@@ -40,8 +40,9 @@ export async function runProgram(
         ...(format ? { format } : {}),
       };
     }
-    const frames = rightLines(head, prepared.shape, prepared.shapeLines(program.shadowed.withoutLine(head.frames)));
-    const { type, message } = await explain(head, prepared.shape, request.world, frames.at(-1)?.line);
+    const told = prepared.shapeLines(program.shadowed.withoutLine(head.frames));
+    const frames = rightLines(head, prepared, told);
+    const { type, message } = await explain(head, prepared.shape, request.world, frames.at(-1));
     return {
       ok: false,
       printed: program.printed,
