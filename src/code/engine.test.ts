@@ -214,6 +214,8 @@ test('parallel answers in order and keeps failures as values', async () => {
   assert.deepEqual(answers[2], { tool: 'hello', args: {} });
   assert.match(String(answers[4]?.['error']), /there is no pack 'no'/);
   assert.match(String(answers[5]?.['error']), /parallel\(\) takes one list/);
+  const [odd] = (await value('parallel([lambda: brave.search("x")])')) as Record<string, unknown>[];
+  assert.match(String(odd?.['error']), /parallel\(\) takes one list of calls.*got "<function/);
 });
 
 test('foreign values stay values, whatever their keys', async () => {
@@ -241,8 +243,8 @@ test('says what to write instead of Python that is not there', async () => {
     ['await brave.search("x")', /Tool calls need no await/],
     ['import datetime\ndatetime.datetime.now()', /There is no clock here/],
     [
-      'raise ValueError(5)',
-      /^RuntimeError: exceptions can only be called with[^\n]*\nHint: Give an exception one text/,
+      'try:\n    raise KeyError("k")\nexcept KeyError:\n    raise ValueError("a", 5)',
+      /^RuntimeError: exceptions can only be called with[^\n]*\nHint: Give an exception one text[^\n]*\n  line 4: raise ValueError/,
     ],
     ['[*range(3)]', /Hint: Make a list of it first/],
     ['f"{1234567:,}"', /Hint: Leave , and _ out of the format/],
@@ -257,9 +259,43 @@ test('says what to write instead of Python that is not there', async () => {
     ['import sys\nsys.exit(1)', /Hint: Use return to end a program/],
     ['x = $say', /Hint: A snippet stands at the start of a line/],
     ['import brave\nbrave.search("x")', /Hint: If brave is a pack, leave the import out/],
+    ['for i, x in enumerate(["a"], start=1): print(i)', /Hint: Give it by its place: enumerate\(items, 1\)/],
+    ['int("ff", 16)', /Hint: Only decimal digits are read/],
+    ['import json\njson.dumps({}, default=str)', /Hint: Make text of such values first/],
+    ['import sys\nprint("x", file=sys.stderr)', /Hint: Leave file out/],
+    ['a, *b = range(3)', /Hint: Make a list of it first/],
+    ['import asyncio\nasyncio.run(asyncio.gather(brave.search("x")))', /Hint: Tool calls need no await\. Many at once/],
+    ['counts = {"a": 1}\nmax(counts, key=counts.get)', /Hint: A method can only be called/],
+    ['import os\nos.path.join("a", "b")', /Hint: Use pathlib/],
+    ['import re\nre.VERBOSE', /Hint: Only a part of each module is here/],
+    ['import datetime\ndatetime.datetime.fromtimestamp(0)', /Hint: Write datetime\(1970, 1, 1\)/],
+    ['callable(len)', /name 'callable' is not defined: what can be called is known/],
+    ['import traceback', /Hint: The text of a failure is enough/],
     ['brave_search(query="x")', /name 'brave_search' is not defined\. Did you mean 'brave\.search'\?/],
   ];
   for (const [code, expected] of cases) assert.match(await failure(code), expected, code);
+  assert.doesNotMatch(await failure('x = "text"\nx.get("a")'), /Hint/, 'a text has no such method');
+});
+
+test('a program may ask whether it is the main one', async () => {
+  assert.deepEqual(await value('def main():\n    return 5\nx = 0\nif __name__ == "__main__":\n    x = main()\nx'), 5);
+  assert.deepEqual(await value('def f():\n    a = 1\n    return [__name__, a]\nf()'), ['__main__', 1]);
+});
+
+test('times and their differences are answered as Python writes them', async () => {
+  const code = `from datetime import timedelta, timezone
+[timedelta(days=1, hours=3), timedelta(days=-2, seconds=61), timedelta(microseconds=5), timezone.utc, timezone(timedelta(hours=-2))]`;
+  assert.deepEqual(await value(code), ['1 day, 3:00:00', '-2 days, 0:01:01', '0:00:00.000005', 'UTC', 'UTC-02:00']);
+});
+
+test('a name that nobody knows is told by its name where sorted or map meet it', async () => {
+  const missed = /^NameError: name 'kye' is not defined[^]*\n  line 2: /;
+  assert.match(await failure('rows = [{"a": 1}]\nsorted(rows, key=lambda r: r[kye])'), missed);
+  assert.match(await failure('rows = [1]\nlist(map(lambda r: kye(r), rows))'), missed);
+  assert.match(
+    await failure('sorted(["a"], key=lambda r: brave.search(r))'),
+    /^NotImplementedError: [^]*Hint: Call tools in a loop/,
+  );
 });
 
 test('programs built to break a parser are refused by name, also when they are only checked', async () => {

@@ -22,6 +22,10 @@ export async function explain(
 ): Promise<Explained> {
   if ((type === 'NameError' || type === 'UnboundLocalError') && undefinedName.test(message))
     return missedName({ type, message }, shape, world, frame);
+  // A name that nobody knows looks like a tool to `sorted` and the like.
+  const missed =
+    message.includes('external functions are not yet supported') && (await firstUnknown(shape, world, frame));
+  if (missed) return { type: 'NameError', message: await unknownText(missed, shape, world) };
   const attribute = /^'(\w+)' object has no attribute '(\w+)'$/.exec(message);
   const pack = type === 'AttributeError' && attribute ? await resolvePack(world, attribute[1]!) : undefined;
   if (!attribute || !pack) return { type, message };
@@ -45,9 +49,11 @@ async function missedName(
   const name = shape.boundNames.has((missing ?? unset)!) ? await firstUnknown(shape, world, frame) : missing;
   if (name === undefined) return { type, message };
   if (shape.boundNames.has(name)) return { type: 'NameError', message: `name '${name}' is not defined` };
-  const text = isUsedAsPack(name, shape) ? unknownPack(world, name) : unknownName(world, name);
-  return { type: 'NameError', message: await text };
+  return { type: 'NameError', message: await unknownText(name, shape, world) };
 }
+
+const unknownText = (name: string, shape: ProgramShape, world: World): Promise<string> =>
+  isUsedAsPack(name, shape) ? unknownPack(world, name) : unknownName(world, name);
 
 async function firstUnknown(shape: ProgramShape, world: World, frame?: TraceFrame): Promise<string | undefined> {
   if (!frame) return undefined;

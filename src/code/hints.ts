@@ -22,7 +22,28 @@ const modules: Record<string, string> = {
   copy: 'Use list(x) or dict(x) for a copy',
   operator: "Use a lambda: key=lambda row: row['name']",
   io: 'Use strings',
+  traceback: 'The text of a failure is enough: except Exception as e: str(e)',
+  logging: 'Use print()',
+  pprint: 'Use json.dumps(value, indent=2)',
+  heapq: 'Use sorted(items)[:n]',
+  zoneinfo: 'Call clock.convert()',
+  calendar: 'Use datetime, or call clock.add()',
+  decimal: 'Call calc.evaluate(), or count in the smallest unit',
+  threading: 'Many calls at once: parallel([("pack.function", {"key": "value"}), ...])',
+  concurrent: 'Many calls at once: parallel([("pack.function", {"key": "value"}), ...])',
+  aiohttp: 'There is no network here; call web.fetch() or another tool (ot.packs() lists them)',
+  numpy: 'Use lists, sum(), min(), max() and math',
+  pandas: 'Use lists of dicts, sorted() and comprehensions',
+  yaml: 'Call data.convert()',
 };
+
+/** Methods that are there when they are called; otherwise the interpreter knows nothing of them. */
+const methods: [string, string][] = [
+  ['dict', 'get|items|keys|pop|setdefault|update|values'],
+  ['list', 'append|count|extend|index|insert|pop|remove|sort'],
+  ['set', 'add|discard|remove|union|update'],
+  ['str', 'count|endswith|find|index|join|lower|lstrip|replace|rstrip|split|startswith|strip|title|upper'],
+];
 
 /** Patterns of the interpreter's messages, each with what to do instead. */
 const ways: [RegExp, string | ((match: RegExpExecArray) => string)][] = [
@@ -50,6 +71,32 @@ const ways: [RegExp, string | ((match: RegExpExecArray) => string)][] = [
   [/callable replacement/, 'Go through re.findall or str.split and put the text together'],
   [/exceptions can only be called with/, 'Give an exception one text: raise ValueError(str(value))'],
   [/Value after \* must be an iterable/, 'Make a list of it first: [*list(values)]'],
+  [/^(?:enumerate|sum|round) expected at most 2 arguments, got 1$/, 'Give it by its place: enumerate(items, 1)'],
+  [/^int expected at most 1 argument/, 'Only decimal digits are read: add up the others, n = n * 16 + digits.index(c)'],
+  [/JSONEncoder\.__init__/, 'Make text of such values first: {"day": str(day)}'],
+  [/'file' argument is not supported/, 'Leave file out: what is printed is part of the answer'],
+  [/cannot unpack non-iterable range/, 'Make a list of it first: first, *rest = list(range(3))'],
+  [
+    /coroutine or an awaitable is required/,
+    'Tool calls need no await. Many at once: parallel([("pack.function", {"key": "value"}), ...])',
+  ],
+  [/^module 'asyncio' has no attribute 'sleep'/, 'Leave it out: there is nothing to wait for'],
+  [
+    /'datetime\.datetime' object has no attribute '\w*fromtimestamp'/,
+    'Write datetime(1970, 1, 1) + timedelta(seconds=n)',
+  ],
+  [
+    /'datetime\.datetime' object has no attribute 'time'/,
+    'Use d.hour, d.minute and d.second, or d.strftime("%H:%M:%S")',
+  ],
+  [
+    new RegExp(`'(?:${methods.map(([type, names]) => `${type}' object has no attribute '(?:${names})`).join('|')})'$`),
+    'A method can only be called, not passed on: key=lambda k: counts.get(k)',
+  ],
+  [
+    /^'module' object has no attribute 'path'/,
+    "Use pathlib: from pathlib import Path; str(Path('a') / 'b'), Path(p).name",
+  ],
   [/^module 'sys' has no attribute 'exit'/, 'Use return to end a program'],
   [/unexpected token \$/, 'A snippet stands at the start of a line of its own: $name key=value'],
   [/can't be awaited/, 'Tool calls need no await: call the function directly'],
@@ -60,6 +107,10 @@ const ways: [RegExp, string | ((match: RegExpExecArray) => string)][] = [
   [/'(?:datetime\.now|date\.today|datetime\.utcnow)' is not supported/, 'There is no clock here; call clock.now()'],
   [/Permission denied/, 'There is no file access here; call a tool that reads files'],
   [/^module 'os' has no attribute/, 'There is no access to files, processes or the environment here; call a tool'],
+  [
+    /^(?:module '\w+'|'module' object) has no attribute/,
+    'Only a part of each module is here; write it out, or call a tool',
+  ],
   [
     /is not supported in this environment/,
     'There is no access to files, processes, clock or environment here; call a tool',
@@ -100,6 +151,9 @@ const builtins: Record<string, string> = {
   object: 'there are no classes; use dicts',
   property: 'there are no classes; use functions',
   format: 'use an f-string: f"{value:.2f}"',
+  callable: 'what can be called is known when the program is written; leave the question out',
+  issubclass: 'there are no classes; use isinstance(value, str)',
+  complex: 'complex numbers are not available',
 };
 
 /** Why a builtin or module of full Python is not here, and what to do. */

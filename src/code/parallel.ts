@@ -12,7 +12,8 @@ export function parallelItems({ args, keywords }: Given): { calls: ParallelItem[
 
 function readItem(item: unknown): ParallelItem {
   const [name, given, ...rest] = Array.isArray(item) ? (item as unknown[]) : [item];
-  if (typeof name !== 'string' || name === '' || rest.length > 0)
+  // What is no text, such as a lambda, comes as its description.
+  if (typeof name !== 'string' || name === '' || name.startsWith('<') || rest.length > 0)
     return { problem: `${usage}; got ${JSON.stringify(item)?.slice(0, 200)}` };
   if (given === undefined || given === null) return { name, args: [], keywords: [] };
   if (Array.isArray(given)) return { name, args: given, keywords: [] };

@@ -189,7 +189,9 @@ class RunningProgram implements Lingering {
     const given = Object.entries(this.#request.inputs ?? {}).map(
       ([name, value]) => [this.shadowed.nameOf(name), jsonText(value)] as const,
     );
-    const inputs = [...given, ...known.map((value, i) => [knownName(i), value] as const)];
+    // Whoever asks is the main program.
+    const main = prepared.shape.freeNames.has('__name__') ? [['__name__', '"__main__"'] as const] : [];
+    const inputs = [...main, ...given, ...known.map((value, i) => [knownName(i), value] as const)];
     return {
       op: 'start',
       code: this.shadowed.withLine(known.length > 0 ? prepared.withKnown(known.length) : prepared.code),

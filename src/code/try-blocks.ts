@@ -166,6 +166,6 @@ function insert(code: string, marks: Mark[], heads: PassedOn[]): { code: string;
 
 /** In characters, counted from 1. */
 const columnAt = (text: string, at: number): number =>
-  [...text.slice(text.lastIndexOf('\n', at - 1) + 1, at)].length + 1;
+  Array.from(text.slice(text.lastIndexOf('\n', at - 1) + 1, at)).length + 1;
 
 const lastLine = ({ line, text }: Token): number => line + text.split('\n').length - 1;

@@ -149,11 +149,24 @@ function taggedText(item: Tagged): string {
       return date;
     case 'Time':
       return time;
+    case 'TimeDelta':
+      return durationText(item);
+    case 'TimeZone':
+      return item['offsetSeconds'] ? `UTC${offsetText(item['offsetSeconds'])}` : 'UTC';
     case 'Ellipsis':
       return '...';
     default:
       return typeof item['value'] === 'string' ? item['value'] : `<${item.__monty_type__ ?? typeof item}>`;
   }
+}
+
+/** As Python's `str` writes it: `1 day, 3:00:00`. */
+function durationText({ days, seconds, microseconds }: Tagged): string {
+  const [whole, rest] = [Number(days), Number(seconds)];
+  const clock = `${Math.floor(rest / 3600)}:${two(Math.floor(rest / 60) % 60)}:${two(rest % 60)}`;
+  const micro = microseconds ? `.${String(microseconds).padStart(6, '0')}` : '';
+  const inDays = whole === 0 ? '' : `${whole} ${Math.abs(whole) === 1 ? 'day' : 'days'}, `;
+  return `${inDays}${clock}${micro}`;
 }
 
 function offsetText(seconds: unknown): string {
