@@ -2,6 +2,7 @@ import { fail } from './errors.ts';
 import { isObject, pointerStep, type JsonSchema } from './json.ts';
 import { costOf, stepKeyword } from './json-schema-budget.ts';
 import { dialectOf, keywordsOf, type Dialect } from './json-schema-dialect.ts';
+import { maxPatternsSize, patternSize } from './safe-pattern.ts';
 
 /** What a schema may have at most. */
 export const schemaLimits = { characters: 256 * 1024, depth: 64, subschemas: 2000, branches: 500 };
@@ -58,7 +59,15 @@ export function inspectSchema(schema: unknown, text: string, at: string): Inspec
     );
   const names = text.match(/"\$id"/g)?.length ?? 0;
   const isOneResource = names === 0 || (names === 1 && isObject(schema) && Object.hasOwn(schema, '$id'));
-  const state: Walk = { schemas: 0, hasDefaults: false, edges: new Map(), refuse, dialect, isOneResource };
+  const state: Walk = {
+    schemas: 0,
+    patternSize: 0,
+    hasDefaults: false,
+    edges: new Map(),
+    refuse,
+    dialect,
+    isOneResource,
+  };
   const counted = walk(schema, '#', 0, state) as JsonSchema;
   refuseLoops(state);
   if (isObject(counted)) delete counted['$schema'];
@@ -67,6 +76,7 @@ export function inspectSchema(schema: unknown, text: string, at: string): Inspec
 
 interface Walk {
   schemas: number;
+  patternSize: number;
   hasDefaults: boolean;
   /** From the place of a schema to the places that are applied to the same value. */
   edges: Map<string, string[]>;
@@ -87,6 +97,7 @@ function walk(schema: unknown, at: string, depth: number, state: Walk): unknown 
   const keywords = keywordsOf(schema, state.dialect, state.isOneResource, isSchemaKeyword);
   for (const [key, value] of keywords) {
     if (key === 'default') state.hasDefaults = true;
+    if (key === 'pattern' && typeof value === 'string') countPattern(value, `${at}/${key}`, state);
     if (key === '$ref' && typeof value === 'string' && value.startsWith('#')) edges.push(normalized(value));
     put(copy, key, isSchemaKeyword(key) ? walkKeyword(key, value, `${at}/${key}`, depth, state, edges) : value);
   }
@@ -126,6 +137,7 @@ function walkMap(
   const copy: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(map)) {
     const child = `${at}/${pointerStep(name)}`;
+    if (key === 'patternProperties') countPattern(name, child, state);
     // `dependencies` may list names instead of holding a schema.
     if (Array.isArray(value) && key === 'dependencies') {
       put(copy, name, value);
@@ -138,6 +150,12 @@ function walkMap(
     put(copy, name, part);
   }
   return copy;
+}
+
+function countPattern(pattern: string, at: string, state: Walk): void {
+  state.patternSize += patternSize(pattern);
+  if (state.patternSize > maxPatternsSize)
+    throw state.refuse(at, 'makes the patterns too large together. Repeat less in them, or use fewer.');
 }
 
 /** A schema that leads back to itself without stepping into the value would be checked for ever. */

@@ -1,7 +1,7 @@
 import { isObject, pointerKey } from './json.ts';
 import { dialectOf } from './json-schema-dialect.ts';
 import { schemaLimits } from './json-schema-guard.ts';
-import { isPattern } from './safe-pattern.ts';
+import { isPattern, maxPatternsSize, patternSize } from './safe-pattern.ts';
 
 /**
  * True when there is no doubt about a schema: it costs little, fits the schema of schemas of every dialect, compiles, and
@@ -83,7 +83,10 @@ const withoutRef = new Map<string, Fits>([
   ['enum', isChoice],
   ['const', isValue],
   ['format', isText],
-  ['pattern', (value, look) => typeof value === 'string' && look.counts(value) && isPattern(value)],
+  [
+    'pattern',
+    (value, look) => typeof value === 'string' && look.counts(value) && look.hasRoomFor(value) && isPattern(value),
+  ],
   ['properties', isSchemaMap],
   ['required', isTextSet],
   ['additionalProperties', isSchema],
@@ -115,6 +118,7 @@ class Look {
   /** Characters that the JSON text has at most. */
   #characters = 0;
   #schemas = 0;
+  #patternSize = 0;
   readonly #seen = new Set<unknown>();
   /** From a schema to those that are applied to the same value; a text is a `$ref` to one. */
   readonly #edges = new Map<unknown, unknown[]>();
@@ -155,6 +159,10 @@ class Look {
   counts(text: string): true {
     this.#characters += text.length * width.character + width.text;
     return true;
+  }
+
+  hasRoomFor(pattern: string): boolean {
+    return (this.#patternSize += patternSize(pattern)) <= maxPatternsSize;
   }
 
   leads(from: object, to: unknown): true {

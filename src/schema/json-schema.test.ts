@@ -322,6 +322,28 @@ describe('bombs', () => {
     assert.equal(args({ items: { uniqueItems: true } }, [ints]).ok, true);
   });
 
+  test('patterns that are too large together are refused before they are compiled', () => {
+    const many = (pattern: string) =>
+      Object.fromEntries(Array.from({ length: 1900 }, (_, i) => [`p${i}`, { pattern: pattern + i }]));
+    const startedAt = performance.now();
+    for (const schema of [
+      { properties: many('(x{900})') },
+      { properties: many('^[\\p{L}\\]]{1,300}') },
+      { properties: many('((a|b|c|d){1,30}){1,30}') },
+      { properties: many('(?=y)x{900}') },
+      { patternProperties: byPattern(many('x{900,}')) },
+      { properties: { a: { pattern: `(${'ab'.repeat(500)}){999}` } } },
+    ]) {
+      assert.match(refused(schema).message, /patterns too large together/, JSON.stringify(schema).slice(0, 80));
+      assert.ok(uncheckedPatterns(schema).length < 1900);
+    }
+    for (const odd of ['[', '(', '{', '\\p{', '{1,', '[\\']) refusedOrTold({ pattern: odd.repeat(40_000) }, 'x');
+    assert.ok(performance.now() - startedAt < 10_000);
+    const usual = '^[a-z0-9-]{1,63}(\\.[a-z0-9-]{1,63}){0,3}\\{[^\\]]\\}$';
+    const fine = Object.fromEntries(Array.from({ length: 300 }, (_, i) => [`p${i}`, { pattern: usual }]));
+    assert.equal(args({ properties: fine }, { p1: 'a.b.c{x}' }).ok, true);
+  });
+
   test('what a schema claims to cost is not believed', () => {
     const claim = { 'oubliette:step': -1e9, properties: { a: { 'oubliette:step': 'much', type: 'string' } } };
     assert.equal(args(claim, { a: 'x' }).ok, true);
@@ -383,3 +405,6 @@ function refusedOrTold(schema: unknown, value: unknown): string {
     return (error as Error).message;
   }
 }
+
+const byPattern = (schemas: Record<string, { pattern: string }>): Record<string, unknown> =>
+  Object.fromEntries(Object.values(schemas).map(({ pattern }) => [pattern, {}]));

@@ -60,6 +60,30 @@ export function isPattern(pattern: string): boolean {
   return false;
 }
 
+/** How many steps the patterns of one schema may have together: to compile them takes about a microsecond each. */
+export const maxPatternsSize = 200_000;
+
+/** About how many steps a pattern has once it is compiled, read off its text; never much less. */
+export function patternSize(pattern: string): number {
+  const outside: number[] = [];
+  let size = 0;
+  let last = 0;
+  for (const [part, times] of pattern.matchAll(parts)) {
+    if (part === '(') {
+      outside.push(size);
+      size = 0;
+    } else if (part === ')') {
+      last = size;
+      size += outside.pop() ?? 0;
+    } else if (times !== undefined) size += last * Number(times);
+    else size += last = 1;
+  }
+  return size;
+}
+
+/** An escape, a class that is not endless, a bracket, a repetition with its greatest number, or any other character. */
+const parts = /\\[pPu]\{[^}]{0,50}\}|\\[^]|\[(?:\\[^]|[^\]\\]){0,200}\]|\{(?:\d{0,9},)?(\d{1,9}),?\}|[^]/g;
+
 const maxLookedAt = 20_000;
 const known = new WeakMap<object, readonly string[]>();
 
@@ -70,13 +94,16 @@ export function uncheckedPatterns(schema: unknown): readonly string[] {
   if (kept) return kept;
   const found = new Set<string>();
   const open: unknown[] = [schema];
+  let size = 0;
+  // A schema with more than that is refused by whoever compiles it.
+  const isRunnable = (pattern: string): boolean => (size += patternSize(pattern)) > maxPatternsSize || canRun(pattern);
   for (let looked = 0; open.length > 0 && looked < maxLookedAt; looked++) {
     const part = open.pop();
     if (typeof part !== 'object' || part === null) continue;
     for (const [key, value] of Object.entries(part)) {
-      if (key === 'pattern' && typeof value === 'string' && !canRun(value)) found.add(value);
+      if (key === 'pattern' && typeof value === 'string' && !isRunnable(value)) found.add(value);
       if (key === 'patternProperties' && typeof value === 'object' && value !== null)
-        for (const pattern of Object.keys(value)) if (!canRun(pattern)) found.add(pattern);
+        for (const pattern of Object.keys(value)) if (!isRunnable(pattern)) found.add(pattern);
       open.push(value);
     }
   }
