@@ -60,25 +60,39 @@ export function isPattern(pattern: string): boolean {
   return false;
 }
 
-/** How many steps the patterns of one schema may have together: to compile them takes about a microsecond each. */
-export const maxPatternsSize = 200_000;
+/** How many steps the patterns of one schema may have together: to compile them takes some microseconds each. */
+export const maxPatternsSize = 300_000;
+/** The engine takes no pattern that repeats anything more often, and says so at once. */
+const maxRepeats = 1000;
 
 /** About how many steps a pattern has once it is compiled, read off its text; never much less. */
 export function patternSize(pattern: string): number {
-  const outside: number[] = [];
-  let size = 0;
-  let last = 0;
+  const outside: Piece[] = [];
+  let whole: Piece = { size: 0, repeats: 1 };
+  let last = whole;
   for (const [part, times] of pattern.matchAll(parts)) {
     if (part === '(') {
-      outside.push(size);
-      size = 0;
-    } else if (part === ')') {
-      last = size;
-      size += outside.pop() ?? 0;
-    } else if (times !== undefined) size += last * Number(times);
-    else size += last = 1;
+      outside.push(whole);
+      whole = { size: 0, repeats: 1 };
+      continue;
+    }
+    if (part === ')') {
+      last = whole;
+      whole = outside.pop() ?? { size: 0, repeats: 1 };
+    } else if (times === undefined) last = { size: 1, repeats: 1 };
+    // What is repeated stands there once already.
+    else last = { size: last.size * Number(times), repeats: last.repeats * Number(times) };
+    whole.size += last.size;
+    whole.repeats = Math.max(whole.repeats, last.repeats);
+    if (whole.repeats > maxRepeats) return pattern.length;
   }
-  return size;
+  return whole.size;
+}
+
+interface Piece {
+  size: number;
+  /** How often the innermost part is repeated. */
+  repeats: number;
 }
 
 /** An escape, a class that is not endless, a bracket, a repetition with its greatest number, or any other character. */
