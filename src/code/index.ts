@@ -10,6 +10,7 @@ export {
   type ProgramOutcome,
   type ProgramRequest,
 } from './engine.ts';
+export { ProgramEnd } from './program-calls.ts';
 export type { ProgramError } from './program-error.ts';
 export { functionInfo, pythonType, type FunctionInfo, type Param } from './signature.ts';
 export { bindArguments } from './bind-arguments.ts';

@@ -140,10 +140,14 @@ test('every inner call needs its own level', async () => {
 test('programs may run programs, eight deep, on one budget', async () => {
   const nest = (depth: number): string => (depth === 0 ? '"bottom"' : `run(code=${JSON.stringify(nest(depth - 1))})`);
   assert.equal(await server.run(nest(3)), 'bottom');
-  assert.match(await server.failure(nest(10)), /nested too deeply/);
+  assert.match(await server.failure(nest(10)), /nested too deeply[^]*\n  line 1: run\(/);
   const calls = (count: number): string => `for i in range(${count}):\n    demo.foo(text="x")\n"done"`;
   assert.equal(await server.run(calls(1000)), 'done');
-  assert.match(await server.failure(calls(1001)), /too many calls/);
+  assert.match(await server.failure(calls(1001)), /too many calls[^]*\n  line 2: demo\.foo\(text="x"\)$/);
+  const caught = calls(1001)
+    .replace('    demo', '  try:\n    demo')
+    .replace('\n"done"', '\n  except Exception: pass\n"done"');
+  assert.match(await server.failure(caught), /too many calls/, 'no program goes on by catching it');
   const half = `run(code=${JSON.stringify(calls(499))})`;
   assert.equal(await server.run(`${half}\n${half}`), 'done');
   assert.match(await server.failure(`${half}\n${half}\ndemo.foo(text="x")`), /too many calls/);

@@ -1,4 +1,4 @@
-import { functionInfo, type Answer, type FunctionInfo, type Pack, type World } from '../../code/index.ts';
+import { functionInfo, ProgramEnd, type Answer, type FunctionInfo, type Pack, type World } from '../../code/index.ts';
 import {
   Failure,
   functionName,
@@ -54,7 +54,8 @@ export function catalogWorld(deps: WorldDeps, call: Call, budget: Budget, notes:
         if (view) take(notes, target.pack!, view, outcome);
         return answerOf(outcome);
       } catch (error) {
-        if (!(error instanceof Failure) || error.code === 'program.failed') throw error;
+        if (!(error instanceof Failure)) throw error;
+        if (error.code === 'program.failed') throw new ProgramEnd('RuntimeError', error.message);
         return { error: exceptionOf(error, view, target.pack === undefined ? runInfo : undefined) };
       }
     },
