@@ -128,6 +128,9 @@ test('a fuzzy search finds similar lines, best first', async () => {
   const few = await kept('"\\n".join(["a confgi file", "the configuration"] + ["x" * 60] * 1000)');
   const found = parse(await text(`ot.result(handle="${few.handle}", search="config", fuzzy=True)`));
   assert.deepEqual(found.lines, ['the configuration', 'a confgi file']);
+  const alike = await kept('"\\n".join(["abcdef", "abcde"] + ["x" * 60] * 1000)');
+  const near = parse(await text(`ot.result(handle="${alike.handle}", search="abcdefghij", fuzzy=True)`));
+  assert.deepEqual(near.lines, ['abcdef'], 'six of ten letters are enough, five are not');
   const second = parse(await text(`ot.result(handle="${few.handle}", search="config", fuzzy=True, offset=2)`));
   assert.deepEqual([second.lines, second.offset, second.has_more], [['a confgi file'], 2, false]);
 });
