@@ -150,7 +150,10 @@ describe('who may do what', () => {
     const { paths } = (await server.ask('GET', '/openapi.json')).body as {
       paths: Record<
         string,
-        Record<string, { parameters?: { name: string; in: string }[]; responses: Record<string, object> }>
+        Record<
+          string,
+          { parameters?: { name: string; in: string }[]; requestBody?: object; responses: Record<string, object> }
+        >
       >;
     };
     const promised =
@@ -172,6 +175,18 @@ describe('who may do what', () => {
         );
         assert.ok(JSON.stringify(responses['default']).includes('requestId'), `${verb} ${path}`);
       }
+    const typesOf = (part: unknown): string[] => Object.keys((part as { content?: object } | undefined)?.content ?? {});
+    for (const [path, verb, type] of [
+      ['/tools/import', 'post', 'application/zip'],
+      ['/blobs', 'post', '*/*'],
+      ['/workspaces/{id}/files/{path}', 'put', '*/*'],
+    ] as const)
+      assert.deepEqual(typesOf(paths[path]?.[verb]?.requestBody), [type], path);
+    for (const [path, type] of [
+      ['/tools/export', 'application/zip'],
+      ['/blobs/{id}', '*/*'],
+    ] as const)
+      assert.deepEqual(typesOf(paths[path]?.['get']?.responses['200']), [type], path);
   });
 
   it('checks in order: token, level, found, read-only, body, conflict', async () => {

@@ -3,6 +3,7 @@ import { Type } from 'typebox';
 import { demandLevel } from '../../auth/index.ts';
 import { fail, reaches, type Actor } from '../../schema/index.ts';
 import type { BlobDoor } from '../../projects/index.ts';
+import { bytesOf } from './described.ts';
 import { resource, type Authenticate } from './resource.ts';
 import { bodyOf } from './workspace-files.ts';
 
@@ -25,6 +26,7 @@ export function blobRoutes(app: FastifyInstance, authenticate: Authenticate, blo
     resource(scope, authenticate, '/blobs', {
       POST: {
         summary: 'Store bytes; answers their id, size and hash',
+        body: bytesOf('*/*', 'The bytes'),
         answers: { 201: Type.Object({ blob_id: Type.String(), size: Type.Integer(), sha256: Type.String() }) },
         handle: async (request, reply, actor) => {
           demandLevel(actor, 'write', 'A blob');
@@ -40,7 +42,7 @@ export function blobRoutes(app: FastifyInstance, authenticate: Authenticate, blo
     resource(scope, authenticate, '/blobs/:id', {
       GET: {
         summary: 'Read the bytes of a blob',
-        answers: { 200: Type.String({ description: 'The bytes, with the type they were sent with' }) },
+        answers: { 200: bytesOf('*/*', 'The bytes, with the type they were sent with') },
         handle: async (request, reply, actor) => {
           const blob = await owned(request, actor);
           return reply

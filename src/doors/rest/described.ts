@@ -14,6 +14,12 @@ const ErrorAnswer = Type.Object(
   { description: 'What went wrong' },
 );
 
+/** Bytes instead of JSON, in a body or an answer. */
+export const bytesOf = (type: string, description: string): object => ({
+  description,
+  content: { [type]: { schema: { type: 'string', format: 'binary' } } },
+});
+
 /** A route as /openapi.json shows it: with the answer that every route may give, and a name for the rest of a path. */
 export function described(schema: FastifySchema | undefined, url: string): { schema: FastifySchema; url: string } {
   if (!schema || (schema as { hide?: boolean }).hide) return { schema: schema ?? {}, url };

@@ -5,6 +5,7 @@ import { demandCatalogAdmin } from '../../auth/index.ts';
 import type { ConflictPolicy, DamagePolicy, Exchange } from '../../gate/index.ts';
 import { fail } from '../../schema/index.ts';
 import type { BodyRoom } from './body-room.ts';
+import { bytesOf } from './described.ts';
 import { listParam, textParam } from './query.ts';
 import { resource, type Authenticate } from './resource.ts';
 
@@ -37,7 +38,7 @@ export function exchangeRoutes(
             }),
           ),
         }),
-        answers: { 200: Type.String({ description: 'application/zip' }) },
+        answers: { 200: bytesOf('application/zip', 'The ZIP file') },
         handle: async ({ query }, reply, actor) => {
           const zip = await exchange.export(actor, listParam(query, 'bundleIDs'), policyOf(query, 'damaged'));
           return reply
@@ -50,6 +51,7 @@ export function exchangeRoutes(
     resource(scope, authenticate, '/tools/import', {
       POST: {
         summary: 'Take in bundles from such a file, all or nothing',
+        body: bytesOf('application/zip', 'The ZIP file'),
         query: Type.Object({
           conflict: Type.Optional(Type.Union([Type.Literal('skip'), Type.Literal('fail')], { default: 'fail' })),
         }),

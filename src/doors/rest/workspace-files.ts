@@ -8,6 +8,7 @@ import { demandLevel } from '../../auth/index.ts';
 import { archive, readPlace, removePlace, writePlace, type Projects } from '../../projects/index.ts';
 import { check, fail, textOf } from '../../schema/index.ts';
 import { textParam } from './query.ts';
+import { bytesOf } from './described.ts';
 import { resource, type Authenticate } from './resource.ts';
 
 const maxFileBytes = 256 * 1024 * 1024;
@@ -49,6 +50,7 @@ export function workspaceFileRoutes(app: FastifyInstance, authenticate: Authenti
         },
         PUT: {
           summary: 'Write a file; folders on the way are made',
+          body: bytesOf('*/*', 'The bytes of the file'),
           answers: { 200: Written, 201: Written },
           handle: async (request, reply, actor) => {
             demandLevel(actor, 'write', what);
