@@ -127,6 +127,13 @@ class LazySchema implements CompiledSchema {
     const failed = run(this.#validator(), given);
     if (failed === 'fits') return { ok: true, value: given };
     if (fillsIn && this.#mends()) return this.check(value, root);
+    if (failed !== 'findings' && failed.stopped === tooDeep) {
+      // Not only deep values need much room: the code of a very wide schema does, too, unless it is the thorough one.
+      const again = fillsIn ? structuredClone(value) : value;
+      const thorough = run((this.#thorough ??= this.#compile(true)), again);
+      if (thorough === 'fits') return { ok: true, value: again };
+      if (thorough === 'findings') return { ok: false, errors: explainErrors(this.#thorough.errors ?? [], root) };
+    }
     const errors = failed === 'findings' ? this.#all(value, root) : [{ path: root || '/', message: failed.stopped }];
     return { ok: false, errors };
   }
@@ -159,6 +166,7 @@ class LazySchema implements CompiledSchema {
       // A validator retains everything it ever compiled, and its schemas see each other by $id, so each schema gets its own.
       return makeValidator(dialect, this.#options, allErrors).compile(counted as AnySchema);
     } catch (error) {
+      if (error instanceof RangeError && !allErrors) return this.#compile(true);
       throw refusal(at, [{ path: at || '/', message: `cannot be compiled: ${reasonOf(error)}` }], error);
     }
   }
@@ -180,6 +188,8 @@ function reasonOf(error: unknown): string {
 
 const unchecked = new Set<string>();
 
+const tooDeep = 'is nested too deep for this schema';
+
 /** `findings`: the validator has errors to tell. */
 function run(validate: ValidateFunction, value: unknown): 'fits' | 'findings' | { stopped: string } {
   fillBudget();
@@ -187,7 +197,7 @@ function run(validate: ValidateFunction, value: unknown): 'fits' | 'findings' | 
     return validate(value) ? 'fits' : 'findings';
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
-    return { stopped: error.message.includes('stack') ? 'is nested too deep for this schema' : error.message };
+    return { stopped: error.message.includes('stack') ? tooDeep : error.message };
   }
 }
 
