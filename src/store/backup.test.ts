@@ -51,7 +51,8 @@ test('a backup of a home in use holds every acknowledged row and file, and comes
   assert.equal((await stat(target)).mode & 0o777, 0o700);
   const names = await readdir(target);
   assert.ok(names.includes('link'));
-  for (const transient of ['server.json', 'run', 'state.db-wal', 'state.db-mark']) assert.ok(!names.includes(transient), transient);
+  for (const transient of ['server.json', 'run', 'state.db-wal', 'state.db-mark'])
+    assert.ok(!names.includes(transient), transient);
   assert.deepEqual((await readdir(join(target, 'catalog'))).sort(), ['first']);
   assert.ok(!(await readdir(root)).some((name) => name.startsWith('run-backup-')), 'nothing is left behind');
 });
