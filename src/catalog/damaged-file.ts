@@ -1,7 +1,8 @@
 import { rm } from 'node:fs/promises';
+import { isBrokenDatabase } from '../store/index.ts';
 
-/** SQLite's own codes: other tables than ours, broken pages, no database at all. */
-const damaged = new Set([1, 11, 26]);
+/** SQLite's own code where the tables are others than ours. */
+const otherTables = 1;
 
 /**
  * True when what is in a file of SQLite can be of no use to anyone: it may be made anew. One that another process holds,
@@ -10,7 +11,7 @@ const damaged = new Set([1, 11, 26]);
 export function isDamaged(error: unknown): boolean {
   const { code, errcode = 0 } = error as { code?: string; errcode?: number };
   // An error without a code is our own: the file does not hold what we write.
-  return code === undefined || damaged.has(errcode & 0xff);
+  return code === undefined || (errcode & 0xff) === otherTables || isBrokenDatabase(error);
 }
 
 /** Opens an SQLite file that can be rebuilt: a damaged one is replaced by an empty one. */

@@ -10,6 +10,7 @@ import { dialler } from '../sources/http/index.ts';
 import {
   Database,
   homeKeys,
+  isBrokenDatabase,
   openBlobs,
   openHome,
   redactor,
@@ -106,8 +107,8 @@ async function openPlace(root: string): Promise<{ home: Home; db: Database }> {
     const home = await openHome(root);
     return { home, db: new Database(home.stateDb, { isMarked: true }) };
   } catch (error) {
-    const { code, errcode, message } = error as NodeJS.ErrnoException & { errcode?: number };
-    const isDamaged = errcode === sqliteCorrupt || errcode === sqliteNotADatabase;
+    const { code, message } = error as NodeJS.ErrnoException;
+    const isDamaged = isBrokenDatabase(error);
     if (code === undefined || (code.startsWith('ERR_') && !isDamaged)) throw error;
     const advice = isDamaged
       ? 'Put a backup back with: oubliette restore. Or move state.db away: tokens, projects and sessions then begin anew, the catalog stays.'
@@ -116,5 +117,3 @@ async function openPlace(root: string): Promise<{ home: Home; db: Database }> {
     throw fail('home.unusable', { home: root, reason }, { cause: error });
   }
 }
-
-const [sqliteCorrupt, sqliteNotADatabase] = [11, 26];

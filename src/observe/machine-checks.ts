@@ -2,6 +2,7 @@ import { access, constants, readFile, stat, statfs } from 'node:fs/promises';
 import { freemem } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { isBrokenDatabase } from '../store/index.ts';
 import type { Check, Finding } from './doctor.ts';
 
 const gigabyte = 2 ** 30;
@@ -112,13 +113,10 @@ function damageOf(file: string): string | undefined {
       db.close();
     }
   } catch (error) {
-    const { errcode, message } = error as Error & { errcode?: number };
-    if (errcode === sqliteCorrupt || errcode === sqliteNotADatabase) return message;
+    if (isBrokenDatabase(error)) return (error as Error).message;
     throw error;
   }
 }
-
-const [sqliteCorrupt, sqliteNotADatabase] = [11, 26];
 
 async function serverFinding(home: string, signal: AbortSignal): Promise<Finding> {
   const text = await readFile(join(home, 'server.json'), 'utf8').catch(() => undefined);

@@ -245,4 +245,12 @@ export class Database {
   }
 }
 
+const [sqliteCorrupt, sqliteNotADatabase] = [11, 26];
+
+/** True when SQLite cannot make sense of what is in a file. */
+export function isBrokenDatabase(error: unknown): boolean {
+  const code = ((error as { errcode?: number }).errcode ?? 0) & 0xff;
+  return code === sqliteCorrupt || code === sqliteNotADatabase;
+}
+
 export type SqlValue = null | number | bigint | string | Uint8Array;
