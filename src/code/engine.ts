@@ -2,6 +2,7 @@ import { ChildPool } from './child-pool.ts';
 import { resolveFunction } from './resolve-name.ts';
 import { prepare, type Prepared } from './prepare.ts';
 import { programError, type ProgramError } from './program-error.ts';
+import type { Format } from './program-shape.ts';
 import type { TraceFrame } from './protocol.ts';
 import { endOf, runProgram } from './run-program.ts';
 import { SnippetError } from './snippets.ts';
@@ -62,7 +63,7 @@ export type ProgramOutcome =
       /** The value as compact JSON text; empty when it is `large`. */
       json: string;
       large?: LargeValue;
-      format?: 'json' | 'yaml';
+      format?: Format;
     }
   | { ok: false; printed: string; error: ProgramError };
 
@@ -181,6 +182,10 @@ async function findBefore(
   if (shape.decoratorLine !== undefined) {
     const message = 'decorators are not supported. Call the function on the other one: f = wrap(f)';
     return programError('NotImplementedError', message, at(shape.decoratorLine), source);
+  }
+  if (shape.wrongFormatLine !== undefined) {
+    const message = '__format__ must be written out as "json" or "yaml"';
+    return programError('ValueError', message, at(shape.wrongFormatLine), source);
   }
   const sites = shape.callSites.filter(({ pack, name }) => !inputs.includes(pack ?? name));
   const finding = sites.length > 0 ? await staticCheck(sites, world) : undefined;

@@ -1,6 +1,9 @@
 import { callSites, type CallSite } from './call-sites.ts';
 import { everyToken, logicalLines, pythonTokens, type LogicalLine, type Token } from './python-tokens.ts';
 
+const formats = ['json', 'yaml'] as const;
+export type Format = (typeof formats)[number];
+
 /** What can be known of a program without running it. */
 export interface ProgramShape {
   tokens: Token[];
@@ -14,7 +17,9 @@ export interface ProgramShape {
   endsInExpression: boolean;
   /** Calls that can be checked before anything runs. */
   callSites: CallSite[];
-  format?: 'json' | 'yaml';
+  format?: Format;
+  /** Line of the first `__format__` that is none. */
+  wrongFormatLine?: number;
   /** Line of the first decorator: the interpreter would ignore it silently. */
   decoratorLine?: number;
 }
@@ -88,10 +93,8 @@ export function programShape(code: string): ProgramShape {
     endsInExpression: endsInExpression(lines),
     callSites: callSites(lines, new Set(bound.keys())),
   };
-  const format = formatOf(lines);
-  if (format) shape.format = format;
   if (decoratorLine !== undefined) shape.decoratorLine = decoratorLine;
-  return shape;
+  return Object.assign(shape, formatOf(lines));
 }
 
 /** Names read anywhere in a line: not attributes, not keyword arguments, not keywords. */
@@ -214,13 +217,15 @@ function endsInExpression(lines: readonly LogicalLine[]): boolean {
   return true;
 }
 
-function formatOf(lines: readonly LogicalLine[]): 'json' | 'yaml' | undefined {
-  let format: 'json' | 'yaml' | undefined;
+/** The last one counts, as with any other name; it must stand there as a word. */
+function formatOf(lines: readonly LogicalLine[]): Pick<ProgramShape, 'format' | 'wrongFormatLine'> {
+  let format: Format | undefined;
   for (const { tokens, indent } of lines) {
-    if (indent > 0 || tokens[0]!.text !== '__format__' || tokens[1]?.text !== '=' || tokens[2]?.kind !== 'string')
-      continue;
-    const word = tokens[2].text.replace(/^["']+|["']+$/g, '');
-    if (word === 'json' || word === 'yaml') format = word;
+    const [name, is, value, end] = tokens;
+    if (indent > 0 || name!.text !== '__format__' || is?.text !== '=') continue;
+    const isAlone = end === undefined || end.text === ';';
+    format = isAlone ? formats.find((word) => value?.text === `"${word}"` || value?.text === `'${word}'`) : undefined;
+    if (!format) return { wrongFormatLine: name!.line };
   }
-  return format;
+  return format ? { format } : {};
 }

@@ -77,7 +77,7 @@ function refusal(leftOut: readonly LeftOut[]): Error {
   return fail(
     'tool.corrupt',
     {
-      message: `The export would not be whole: ${files} of the catalog cannot be read. Repair or delete what is damaged, or leave it out with damaged=skip.`,
+      message: `The export would not be whole: ${files} of the catalog cannot be read. Repair or delete what is damaged, or leave it out: damaged=skip, on the command line --damaged skip.`,
     },
     {
       details: leftOut.map(({ bundle, file, reason }) => ({
