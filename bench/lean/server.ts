@@ -1,4 +1,5 @@
 // As little MCP as possible: one tool, `echo`, over stdio, or with a port as argument over bare HTTP.
+import { readSync, writeSync } from 'node:fs';
 import { createServer } from 'node:http';
 
 const tools = [
@@ -41,16 +42,17 @@ if (port) {
     });
   }).listen(Number(port), '127.0.0.1', () => console.log('ready'));
 } else {
+  // Nothing else is done here: to wait in a read is the least that a process can do.
+  const piece = Buffer.allocUnsafe(64 * 1024);
   let rest = '';
-  process.stdin.setEncoding('utf8').on('data', (chunk: string) => {
-    const lines = (rest + chunk).split('\n');
+  for (let count; (count = readSync(0, piece)) > 0;) {
+    const lines = (rest + piece.utf8Slice(0, count)).split('\n');
     rest = lines.pop() ?? '';
     let out = '';
     for (const line of lines) {
       const said = line && answer(JSON.parse(line));
       if (said) out += `${JSON.stringify(said)}\n`;
     }
-    if (out) process.stdout.write(out);
-  });
-  process.stdin.on('end', () => process.exit(0));
+    if (out) writeSync(1, out);
+  }
 }
