@@ -46,7 +46,7 @@ if (port) {
   const piece = Buffer.allocUnsafe(64 * 1024);
   let rest = '';
   for (let count; (count = readSync(0, piece)) > 0;) {
-    const lines = (rest + piece.utf8Slice(0, count)).split('\n');
+    const lines = (rest + piece.toString('utf8', 0, count)).split('\n');
     rest = lines.pop() ?? '';
     let out = '';
     for (const line of lines) {

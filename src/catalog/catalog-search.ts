@@ -6,7 +6,8 @@ import type { ToolSummary } from './tool-summary.ts';
 
 const loadAtOnce = 50;
 const tellAtOnce = 500;
-const followAfterMs = 25;
+/** A search asks for what waits: until then many changes cost little more than one. */
+const followAfterMs = 200;
 const closeWithinMs = 2000;
 
 /** What a catalog offers to those who look for tools. */

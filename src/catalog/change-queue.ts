@@ -43,6 +43,8 @@ export interface ChangeQueueOptions {
   takeInLater: (upTo: number) => void;
 }
 
+/** So long after a change the next one is likely. */
+const busyForMs = 50;
 const groupSize = 256;
 /** What one hop to the thread carries: more would hold up everybody while it is handed over. */
 const groupLength = 4 * 2 ** 20;
@@ -53,6 +55,7 @@ export class ChangeQueue {
   readonly #queue: Queued[] = [];
   readonly #gathering = new Gathering();
   #working: Promise<void> | undefined;
+  #workedAt = -Infinity;
 
   constructor(options: ChangeQueueOptions) {
     this.#options = options;
@@ -64,6 +67,11 @@ export class ChangeQueue {
 
   create<T>(creation: Creation<T>): Promise<T> {
     return this.#add({ creation });
+  }
+
+  /** Somebody waits for changes, or did a moment ago. */
+  get isBusy(): boolean {
+    return this.#working !== undefined || performance.now() - this.#workedAt < busyForMs;
   }
 
   /** Resolves when nothing is under way. */
@@ -93,6 +101,7 @@ export class ChangeQueue {
         await this.#gathering.until(Math.min(groupSize, waiting + creations.length), waiting);
     }
     this.#working = undefined;
+    this.#workedAt = performance.now();
   }
 
   async #applyGroup(): Promise<void> {

@@ -10,6 +10,7 @@ const expectForMs = 5000;
 export class FolderWatch {
   readonly #root: string;
   readonly #onTouch: (paths: Set<string>) => void;
+  readonly #tellAfterMs: () => number;
   readonly #watchers = new Map<string, FSWatcher>();
   readonly blind = new Set<string>();
   /** Files that are about to appear by our own hand, and until when that is believed. */
@@ -18,9 +19,11 @@ export class FolderWatch {
   #timer: NodeJS.Timeout | undefined;
   #closed = false;
 
-  constructor(root: string, onTouch: (paths: Set<string>) => void) {
+  /** All that is touched within `tellAfterMs` is told together. */
+  constructor(root: string, onTouch: (paths: Set<string>) => void, tellAfterMs = () => 50) {
     this.#root = root;
     this.#onTouch = onTouch;
+    this.#tellAfterMs = tellAfterMs;
   }
 
   /** Watches one folder; `''` is the root itself. Watching twice changes nothing. */
@@ -70,7 +73,7 @@ export class FolderWatch {
       const touched = this.#touched;
       this.#touched = new Set();
       this.#onTouch(touched);
-    }, 50);
+    }, this.#tellAfterMs());
     this.#timer.unref();
   }
 

@@ -40,7 +40,9 @@ const journalIn = (folder: string): string => join(folder, journalFolder, 'ring'
 
 const foldersAtOnce = 32;
 const lookEveryMs = 1500;
+/** What others wrote is taken in together; while our own callers wait for the disk, they come first. */
 const takeInAfterMs = 50;
+const takeInAfterBusyMs = 250;
 const strayMs = 3600_000;
 
 /** The catalog's files: loaded once, kept true while we and others change them. */
@@ -88,7 +90,11 @@ export class StoredCatalog {
       takeIn: (upTo) => this.#takeIn(upTo),
       takeInLater: (upTo) => this.#takeInLater(upTo),
     });
-    this.#watch = new FolderWatch(folder, (paths) => this.#inBackground(() => this.#lookAtAll(paths, this.#told())));
+    this.#watch = new FolderWatch(
+      folder,
+      (paths) => this.#inBackground(() => this.#lookAtAll(paths, this.#told())),
+      () => this.#takeInAfterMs,
+    );
     this.#look = new FolderLook({
       folder,
       records: this.records,
@@ -158,12 +164,16 @@ export class StoredCatalog {
     return this.#log.toldSince(Math.max(this.#log.seen, this.#settledSeq));
   }
 
+  get #takeInAfterMs(): number {
+    return this.#changes.isBusy ? takeInAfterBusyMs : takeInAfterMs;
+  }
+
   /** Nothing that we do depends on it yet: many of them are taken in together. */
   #takeInLater(upTo: number): void {
     this.#takingIn ??= setTimeout(() => {
       this.#takingIn = undefined;
       this.#inBackground(() => this.#takeIn(upTo));
-    }, takeInAfterMs).unref();
+    }, this.#takeInAfterMs).unref();
   }
 
   /** Writes a file whatever is there, takes it in, and tells listeners; called with the lock held. */

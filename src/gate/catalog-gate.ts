@@ -65,6 +65,7 @@ export function catalogGate(catalog: Catalog, views: ToolViews, sources: Sources
   };
 
   const view = async (bundle: Bundle, { slug, version }: ToolKey): Promise<ToolView> => {
+    if (!catalog.summary(bundle.id, slug, version)) await catalog.freshen();
     const summary = catalog.summary(bundle.id, slug, version);
     const seen = summary && (await views.see(summary));
     if (!seen) throw fail('tool.not_found', { ref: `${slug} version ${version}` });

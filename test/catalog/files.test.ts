@@ -247,6 +247,25 @@ describe('the catalog on disk', () => {
     }
   });
 
+  it('lets what one process has stored be read, called and switched through another at once', async () => {
+    const second = await testServer({ home: server.home });
+    try {
+      const bundle = await makeBundle(server, 'atonce');
+      for (const slug of ['a', 'b', 'c']) {
+        // Busy with its own, it takes its time with those of others.
+        await second.ask('PUT', bundle.tool(`own-${slug}`), toolBody());
+        await server.ask('PUT', bundle.tool(`read-${slug}`), toolBody());
+        assert.equal((await second.ask('GET', bundle.tool(`read-${slug}`))).status, 200);
+        await server.ask('PUT', bundle.tool(`called${slug}`), toolBody());
+        assert.equal((await second.ask('POST', `/call/atonce_called${slug}`, { args: { text: 'x' } })).status, 200);
+        await server.ask('PUT', bundle.tool(`off-${slug}`), toolBody());
+        assert.equal((await second.ask('PATCH', bundle.tool(`off-${slug}`), { isEnabled: false })).status, 200);
+      }
+    } finally {
+      await second.close();
+    }
+  });
+
   it('lets exactly one of two processes take a tool, or a name, at the same moment', async () => {
     const second = await testServer({ home: server.home });
     try {
