@@ -87,6 +87,6 @@ async function build(options: ServerOptions, closers: Closers): Promise<RunningS
   closers.push(() => void process.off('unhandledRejection', unheard));
   // First of all: the next server may want the port.
   closers.push(() => void app.server.close());
-  const code = await browsers.code(await auth.authenticate(adminToken, 'web'));
+  const code = await browsers.code(auth.authenticate(adminToken, 'web'));
   return { url, mcpUrl, signInUrl: signInUrl(url, code), close: () => closeAll(closers) };
 }

@@ -27,7 +27,7 @@ export function keepAdminToken(all: Tokens, path: string, store: TokenStore): To
     ...all,
     async rotate(asker, id) {
       const held = await read(path);
-      const isHeld = held !== undefined && found(store, held)?.row.id === id;
+      const isHeld = held !== undefined && found(store, held)?.id === id;
       const made = await all.rotate(asker, id);
       // The secret is answered this once, whatever happens to the file; the next start puts that right.
       if (isHeld) await replaceFile(path, `${made.secret}\n`).catch(() => {});
@@ -49,5 +49,5 @@ const found = (store: TokenStore, secret: string): ReturnType<TokenStore['find']
 
 function isKnown(store: TokenStore, secret: string): boolean {
   const it = found(store, secret);
-  return it !== undefined && !it.row.revokedAt;
+  return it !== undefined && !it.revokedAt;
 }

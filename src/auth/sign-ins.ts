@@ -53,7 +53,7 @@ export function signIns(store: SignInStore, tokens: Tokens): SignIns {
       return begin(await tokens.actorOf(tokenId, 'web'), tokenId);
     },
     async byToken(token) {
-      const actor = await tokens.authenticate(token, 'web');
+      const actor = tokens.authenticate(token, 'web');
       return begin(actor, actor.tokenId!);
     },
     async authenticate(cookie, csrf) {

@@ -1,4 +1,4 @@
-import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { hash, randomBytes } from 'node:crypto';
 import { fail, newId, reaches, type Actor, type Door, type Level } from '../schema/index.ts';
 import type { TokenRow, TokenStore } from '../store/index.ts';
 
@@ -15,9 +15,7 @@ export interface NewToken {
 /** Tokens: made, checked on every request, narrowed, rotated, revoked. */
 export interface Tokens {
   /** Turns a credential into an actor; throws auth.required or auth.invalid. Never cached. */
-  authenticate(secret: string | undefined, door: Door): Promise<Actor>;
-  /** The same, at once. */
-  recognise(secret: string | undefined, door: Door): Actor;
+  authenticate(secret: string | undefined, door: Door): Actor;
   /** The actor of a token that was checked before (streams, web sign-ins); throws auth.invalid once it is over. */
   actorOf(tokenId: string, door: Door): Promise<Actor>;
   /** Makes a token that reaches no further than `asker`; the secret is answered once and never stored. */
@@ -53,11 +51,10 @@ export function tokens(store: TokenStore): Tokens {
   const actorBehind = (secret: string | undefined, door: Door): Actor => {
     if (!secret) throw fail('auth.required');
     if (!/^oub_[A-Za-z0-9_-]{43}$/.test(secret)) throw fail('auth.invalid');
-    const digest = hash('sha256', secret);
-    const found = store.find(digest);
-    if (!found || !isSame(found.hash, digest) || isOver(found.row)) throw fail('auth.invalid');
-    noteUse(found.row);
-    return actorFrom(found.row, door);
+    const row = store.find(hash('sha256', secret));
+    if (!row || isOver(row)) throw fail('auth.invalid');
+    noteUse(row);
+    return keptActor(row, door);
   };
 
   const inReach = async (asker: Actor, id: string): Promise<TokenRow> => {
@@ -67,8 +64,7 @@ export function tokens(store: TokenStore): Tokens {
   };
 
   return {
-    authenticate: async (secret, door) => actorBehind(secret, door),
-    recognise: actorBehind,
+    authenticate: actorBehind,
 
     async actorOf(tokenId, door) {
       const row = await store.get(tokenId);
@@ -126,16 +122,6 @@ export function tokens(store: TokenStore): Tokens {
   };
 }
 
-/** Compares in constant time, however many characters the hex digests share. */
-function isSame(a: string, b: string): boolean {
-  left.write(a, 'latin1');
-  right.write(b, 'latin1');
-  return timingSafeEqual(left, right);
-}
-
-// Runs on every request, so all of them share two buffers.
-const [left, right] = [Buffer.alloc(64), Buffer.alloc(64)];
-
 /** 256 random bits; shown once. */
 export function newSecret(): string {
   return `oub_${randomBytes(32).toString('base64url')}`;
@@ -150,6 +136,14 @@ export function hashOf(secret: string): Buffer {
 function isOver(row: TokenRow): boolean {
   return row.revokedAt !== undefined || (row.expiresAt !== undefined && Date.parse(row.expiresAt) <= Date.now());
 }
+
+/** Rows of tokens that are in use are kept, and so are the actors behind them. */
+function keptActor(row: Readonly<TokenRow>, door: Door): Actor {
+  let byDoor = actors.get(row);
+  if (!byDoor) actors.set(row, (byDoor = {}));
+  return (byDoor[door] ??= Object.freeze(actorFrom(row, door)));
+}
+const actors = new WeakMap<Readonly<TokenRow>, { [door in Door]?: Actor }>();
 
 function actorFrom(row: TokenRow, door: Door): Actor {
   return {

@@ -35,9 +35,9 @@ export async function openDoors(ground: Ground, agents: Agents, tools: Tools, pu
   // Only somebody on this machine can read the home: the command line, which may change what runs here.
   const cliProof = keyFor('cli').toString('hex');
   await replaceFile(join(home.run, 'cli.proof'), cliProof);
-  const byToken = (request: Asking): Promise<Actor> =>
+  const byToken = (request: Asking): Actor =>
     auth.authenticate(bearerOf(request), isSame(request.headers['x-oubliette-cli'], cliProof) ? 'cli' : 'rest');
-  const authenticate: Authenticate = (request) => {
+  const authenticate: Authenticate = async (request) => {
     const cookie = bearerOf(request) === undefined ? cookieOf(request, cookieName) : undefined;
     return cookie ? webActor(request, cookie, browsers) : byToken(request);
   };
@@ -84,7 +84,7 @@ export async function openDoors(ground: Ground, agents: Agents, tools: Tools, pu
   });
   await mcpDoor(app, {
     gate,
-    authenticate: (request) => auth.recognise(bearerOf(request), 'mcp'),
+    authenticate: (request) => auth.authenticate(bearerOf(request), 'mcp'),
     posts,
     readBody: (request, limit) => room.read(request, limit),
     servers,

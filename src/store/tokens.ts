@@ -23,7 +23,7 @@ export interface TokenRow {
 export interface TokenStore {
   add(row: TokenRow, hash: Uint8Array): Promise<void>;
   /** The row of a hash (in hex) as it is on disk now, whichever process changed it last. */
-  find(hash: string): Readonly<FoundToken> | undefined;
+  find(hash: string): Readonly<TokenRow> | undefined;
   get(id: string): Promise<TokenRow | undefined>;
   list(after: string, limit: number): Promise<TokenRow[]>;
   /** False when there is no such token. Revoking twice keeps the first time. */
@@ -31,12 +31,6 @@ export interface TokenStore {
   revokeOfSession(sessionId: string, at: string): Promise<void>;
   setHash(id: string, hash: Uint8Array): Promise<boolean>;
   touch(id: string, at: string): Promise<void>;
-}
-
-export interface FoundToken {
-  row: TokenRow;
-  /** In hex. */
-  hash: string;
 }
 
 const steps = [
@@ -62,9 +56,9 @@ export async function sqliteTokens(db: Database): Promise<TokenStore> {
     const before = new Date(Date.now() - listedForMs).toISOString();
     tx.run('DELETE FROM tokens WHERE revoked_at < ? OR expires_at < ?', before, before);
   };
-  const kept = new KeptRows<FoundToken>(db, (hash) => {
+  const kept = new KeptRows<TokenRow>(db, (hash) => {
     const raw = db.get<Raw>('SELECT * FROM tokens WHERE hash = ?', Buffer.from(hash, 'hex'));
-    return raw && { row: fromRaw(raw), hash };
+    return raw && fromRaw(raw);
   });
   const change = <T>(write: Writer<T>): Promise<T> => db.write(write).finally(() => kept.forgetAll());
   return {

@@ -29,6 +29,7 @@ describe('who may do what', () => {
     tokens.admin = await make({ scope: 'admin' });
     tokens.narrow = await make({ scope: 'admin', bundles: ['demo'] });
     tokens.projectAdmin = await make({ scope: 'admin', projects: ['proj_x'] });
+    await until(async () => (await server.ask('GET', '/ready')).status === 200);
   });
   after(() => server.remove());
 

@@ -265,7 +265,7 @@ describe('the warm pool', () => {
     const second = await spawn('env OUBLIETTE_API_KEY', { grant: { scope: 'write' } });
     const done = await room.until(second, completion(1));
     assert.equal(await boxOf(second), slot);
-    const actor = await room.tokens.authenticate(done.type === 'completion' ? done.text : '', 'socket');
+    const actor = room.tokens.authenticate(done.type === 'completion' ? done.text : '', 'socket');
     assert.deepEqual([actor.level, actor.sessionId], ['write', second]);
   });
 });

@@ -60,7 +60,7 @@ describe('a tree of sessions', () => {
     const grant = { scope: 'write', projects: [narrow, wide] };
     const root = await spawn(owner, narrow, { message: 'env OUBLIETTE_API_KEY', grant });
     const done = await room.until(root, completion(1));
-    const key = await room.tokens.authenticate(done.type === 'completion' ? done.text : '', 'socket');
+    const key = room.tokens.authenticate(done.type === 'completion' ? done.text : '', 'socket');
     const child = await spawn(key, wide);
     await assert.rejects(spawn(await room.sessions.actorOf(child), wide), code('limit.depth'));
     await assert.rejects(spawn(key, wide), code('limit.agents'));
@@ -129,7 +129,7 @@ describe('a grant', () => {
     const project_id = await newProject();
     const id = await spawn(owner, project_id, { message: 'env OUBLIETTE_API_KEY', grant: { scope: 'write' } });
     const key = await keyOf(id);
-    const actor = await room.tokens.authenticate(key, 'socket');
+    const actor = room.tokens.authenticate(key, 'socket');
     assert.deepEqual(
       [actor.level, actor.projects, actor.sessionId, actor.isGranted],
       ['write', [project_id], id, true],
@@ -143,7 +143,7 @@ describe('a grant', () => {
       [id, 1],
     );
     await room.sessions.end(owner, id);
-    await assert.rejects(room.tokens.authenticate(key, 'socket'), code('auth.invalid'));
+    assert.throws(() => room.tokens.authenticate(key, 'socket'), code('auth.invalid'));
   });
 
   test('is a new key after a resume, and the old one stays dead', async () => {
@@ -154,8 +154,8 @@ describe('a grant', () => {
     await room.sessions.message(owner, { session_id: id, message: 'env OUBLIETTE_API_KEY' });
     const second = await keyOf(id, 2);
     assert.notEqual(first, second);
-    await assert.rejects(room.tokens.authenticate(first, 'socket'), code('auth.invalid'));
-    assert.equal((await room.tokens.authenticate(second, 'socket')).level, 'read');
+    assert.throws(() => room.tokens.authenticate(first, 'socket'), code('auth.invalid'));
+    assert.equal(room.tokens.authenticate(second, 'socket').level, 'read');
     await room.sessions.end(owner, id);
   });
 

@@ -242,7 +242,7 @@ describe('a session', () => {
     await room.sessions.end(owner, session_id);
     const anew = { message: 'env OUBLIETTE_API_KEY', permissions: 'deny', model: 'two', grant: { scope: 'write' } };
     assert.equal((await send(anew)).turn, 3);
-    assert.equal((await room.tokens.authenticate(await textOf(session_id, 3), 'socket')).level, 'write');
+    assert.equal(room.tokens.authenticate(await textOf(session_id, 3), 'socket').level, 'write');
     const { model, permissions } = (await room.ports.tables.get(session_id))!;
     assert.deepEqual([model, permissions], ['two', 'deny']);
     await room.sessions.end(owner, session_id);

@@ -6,7 +6,7 @@ import type { PlainPost } from './plain-posts.ts';
 
 export interface PlainDeps extends ErrorSink {
   /** Who holds the token of a request; throws auth.required or auth.invalid. */
-  byToken(request: { headers: IncomingHttpHeaders }): Promise<Actor>;
+  byToken(request: { headers: IncomingHttpHeaders }): Actor;
 }
 
 /** Answers the JSON of a good answer; `body` is a Failure when it could not be read. */
@@ -20,9 +20,11 @@ export async function answerPlain(
   handle: PlainHandler,
 ): Promise<void> {
   const { request, response } = post;
+  // A moment later its body has mostly been read, too.
+  await Promise.resolve();
   let actor: Actor;
   try {
-    actor = await deps.byToken(request);
+    actor = deps.byToken(request);
   } catch {
     return post.route();
   }

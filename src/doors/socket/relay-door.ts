@@ -18,7 +18,7 @@ export interface RelayDoorDeps {
 export function relayDoor({ gate, tokens, sessions, asks, workspaceOf, reconnectGraceMs }: RelayDoorDeps): BoxDoor {
   return socketDoor({
     gate,
-    authenticate: (secret) => tokens.authenticate(secret, 'socket'),
+    authenticate: async (secret) => tokens.authenticate(secret, 'socket'),
     session: async (id) => {
       const actor = await sessions.actorOf(id);
       return { actor: { ...actor, sessionId: id, projectId: actor.projectId! }, workspaceId: await workspaceOf(id) };
