@@ -12,8 +12,10 @@ export function isObject(value: unknown): value is Record<string, unknown> {
 export const jsonText = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
 
 /** What a stranger wrote where a text belongs. `String` would throw for `{"toString": 1}`. */
-export const textOf = (value: unknown): string =>
-  value === undefined || value === null || typeof value === 'object' ? '' : String(value);
+export function textOf(value: unknown): string {
+  if (isLongInteger(value)) return value.rawJSON;
+  return value === undefined || value === null || typeof value === 'object' ? '' : String(value);
+}
 
 /** What a stranger wrote where a number belongs; NaN when it is none. */
 export const numberOf = (value: unknown): number => (typeof value === 'object' ? Number.NaN : Number(value));
@@ -69,6 +71,11 @@ export function parseExactly(text: string): unknown {
     if (error instanceof RangeError) return JSON.parse(text);
     throw error;
   }
+}
+
+/** An integer of any length: a number where that says the same, else kept as it is written. */
+export function exactInteger(value: bigint): unknown {
+  return String(Number(value)) === String(value) ? Number(value) : engine.rawJSON(String(value));
 }
 
 /** One JSON-RPC message or several; the arguments of calls are read exactly, all else as JSON.parse does. */

@@ -1,4 +1,4 @@
-import { fail, isObject } from '../../schema/index.ts';
+import { fail, findLongInteger, isObject, parseExactly } from '../../schema/index.ts';
 import { fromFile, type Command, type Data } from './curl-command.ts';
 import type { TemplateWriter } from './curl-template.ts';
 
@@ -81,6 +81,11 @@ function jsonBody(text: string, writer: TemplateWriter): unknown {
   const parsed = parsedJson(text, writer);
   if (parsed === undefined) return writer.template(text);
   const { value, loose } = parsed;
+  const lost = findLongInteger(value, '');
+  if (lost)
+    throw fail('import.invalid', {
+      reason: `${lost.path || 'the body'} is ${lost.digits}, an integer too long to be kept exactly. Write it as a string, if the API takes one`,
+    });
   if (!isObject(value)) return templateOf(value, '', loose, writer);
   return Object.fromEntries(
     Object.entries(value).map(([key, each]) => {
@@ -101,7 +106,7 @@ function parsedJson(text: string, writer: TemplateWriter): { value: unknown; loo
   });
   for (const each of new Set([text, quoted]))
     try {
-      const value: unknown = JSON.parse(each);
+      const value = parseExactly(each);
       return hasMarkedName(value, writer) ? undefined : { value, loose: each === text ? new Set() : loose };
     } catch {
       // As text it is sent all the same.

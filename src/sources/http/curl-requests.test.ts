@@ -241,3 +241,13 @@ test('a command for the prompt of Windows says the same', () => {
   );
   refused('curl "https://example.org ^\n -d x', /not closed/);
 });
+
+test('an integer in a body that would be stored as another one is refused by its place', () => {
+  const command = (id: string): string =>
+    `curl https://h.example.org -H 'Content-Type: application/json' -d '{"a":[{"id":${id}}]}'`;
+  assert.throws(() => importCurl(command('9007199254740993')), {
+    code: 'import.invalid',
+    message: /\/a\/0\/id is 9007199254740993/,
+  });
+  assert.deepEqual(importCurl(command('9007199254740991')).tool.httpImpl?.request.body, { a: '${a}' });
+});

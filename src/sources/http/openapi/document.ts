@@ -1,5 +1,14 @@
 import { parse as parseYaml } from 'yaml';
-import { fail, isObject, pointerKey, textOf, valueAt } from '../../../schema/index.ts';
+import {
+  exactInteger,
+  fail,
+  isObject,
+  mayHoldLongInteger,
+  parseExactly,
+  pointerKey,
+  textOf,
+  valueAt,
+} from '../../../schema/index.ts';
 
 export type Value = Record<string, unknown>;
 
@@ -15,15 +24,33 @@ export interface ApiDocument {
 
 const mostHops = 32;
 
-/** Reads JSON or YAML; throws import.invalid that says what is wrong. */
+/** Reads JSON or YAML; integers that are too long for a number stay as written. Throws import.invalid that says what is wrong. */
 export function parseDocument(text: string): unknown {
   // Also without the mark that some editors put before the first character.
   const trimmed = text.trimStart();
   try {
-    return trimmed.startsWith('{') ? JSON.parse(trimmed) : withoutCircles(parseYaml(trimmed, { maxAliasCount: 1_000 }));
+    return trimmed.startsWith('{') ? parseExactly(trimmed) : parseYamlExactly(trimmed);
   } catch (error) {
     throw fail('import.invalid', { reason: `it is neither JSON nor YAML: ${(error as Error).message.slice(0, 300)}` });
   }
+}
+
+function parseYamlExactly(text: string): unknown {
+  const intAsBigInt = mayHoldLongInteger(text);
+  const value: unknown = parseYaml(text, { maxAliasCount: 1_000, intAsBigInt });
+  return withoutCircles(intAsBigInt ? withNumbers(value, new Set()) : value);
+}
+
+/** Changes in place what was read as big integers; an alias may lead to the same object twice. */
+function withNumbers(value: unknown, seen: Set<object>): unknown {
+  if (typeof value === 'bigint') return exactInteger(value);
+  if (typeof value !== 'object' || value === null || seen.has(value)) return value;
+  seen.add(value);
+  for (const [key, each] of Object.entries(value)) {
+    const changed = withNumbers(each, seen);
+    if (changed !== each) (value as Value)[key] = changed;
+  }
+  return value;
 }
 
 /** Throws for a value that holds itself, as an alias in YAML can say: it has no end. */

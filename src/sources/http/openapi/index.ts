@@ -1,6 +1,7 @@
 // OpenAPI documents as HTTP tools: a pure function from a document to tools and a report. May import: schema.
 import { isObject, textOf } from '../../../schema/index.ts';
 import { openDocument, parseDocument } from './document.ts';
+import { longChoices } from './long-integers.ts';
 import { convertOperation, methods, type ConvertOptions, type ImportedTool } from './operations.ts';
 import { leadsNowhere } from './parameters.ts';
 import { SchemaReader, shorten } from './schemas.ts';
@@ -19,6 +20,7 @@ export interface ImportOptions {
 
 /** What became of each operation that did not become a tool, or not quite. */
 export interface OperationNote {
+  /** Also the place in the document, where several operations may share it. */
   operation: string;
   reason: string;
 }
@@ -59,6 +61,7 @@ export function importOpenApi(root: unknown, options: ImportOptions = {}): ApiIm
     prefix: secretPrefix(slug),
     baseUrl: options.baseUrl ?? originOf(info),
   };
+  for (const { place, reason } of longChoices(document.root)) report.notes.push({ operation: place, reason });
   return {
     bundle: { slug, displayName: title || slug, ...(description !== '' && { description }) },
     report,

@@ -1,4 +1,4 @@
-import { isObject } from '../../../schema/index.ts';
+import { findLongInteger, isLongInteger, isObject, textOf } from '../../../schema/index.ts';
 import type { ApiDocument, Value } from './document.ts';
 
 const types = new Set(['string', 'number', 'integer', 'boolean', 'array', 'object', 'null']);
@@ -145,11 +145,17 @@ function convert(schema: unknown, depth: number): Value {
   const description = describe(schema);
   if (description !== '') made['description'] = description;
   if (Array.isArray(schema['enum'])) readEnum(schema, made);
-  if (schema['const'] !== undefined) made['const'] = schema['const'];
+  if (schema['const'] !== undefined) {
+    if (isSendable(schema['const'])) made['const'] = schema['const'];
+    else made['not'] = {};
+  }
   if (typeof schema['format'] === 'string' && schema['format'].length < 40) made['format'] = schema['format'];
   for (const key of counts) if (Number.isInteger(schema[key]) && (schema[key] as number) >= 0) made[key] = schema[key];
-  for (const key of numbers)
-    if (typeof schema[key] === 'number' && Number.isFinite(schema[key])) made[key] = schema[key];
+  for (const key of numbers) {
+    // A bound that is too long for a number lets the same numbers pass when it is rounded.
+    const bound = isLongInteger(schema[key]) ? Number(schema[key].rawJSON) : schema[key];
+    if (typeof bound === 'number' && Number.isFinite(bound)) made[key] = bound;
+  }
   // In 3.0 these two are flags beside minimum and maximum.
   for (const [flag, bound] of [
     ['exclusiveMinimum', 'minimum'],
@@ -193,8 +199,14 @@ function typeOf(schema: Value): unknown {
   return all.length === 1 ? all[0] : all;
 }
 
+/** An integer that is too long for a number is refused as an argument: to offer it rounded would send another one. */
+const isSendable = (value: unknown): boolean => findLongInteger(value, '') === undefined;
+
 function readEnum(schema: Value, made: Value): void {
-  const texts = new Map((schema['enum'] as unknown[]).map((each) => [JSON.stringify(each), each]));
+  const given = schema['enum'] as unknown[];
+  const sendable = given.filter(isSendable);
+  if (sendable.length === 0 && given.length > 0) made['not'] = {};
+  const texts = new Map(sendable.map((each) => [JSON.stringify(each), each]));
   if (schema['nullable'] === true) texts.set('null', null);
   // An enum that contradicts its own type would refuse every value.
   const fits = [...texts.values()].filter(
@@ -229,9 +241,9 @@ function readProperties(schema: Value, made: Value, depth: number): void {
 /** The description, with the default said in words: it is the API's to apply, not ours. */
 function describe(schema: Value): string {
   const text = typeof schema['description'] === 'string' ? shorten(schema['description'], maxDescription) : '';
-  const value = schema['default'];
-  if (value === undefined || value === null || value === '' || typeof value === 'object') return text;
-  return `${text}${text === '' ? '' : ' '}(default: ${shorten(String(value), 60)})`;
+  const value = textOf(schema['default']);
+  if (value === '') return text;
+  return `${text}${text === '' ? '' : ' '}(default: ${shorten(value, 60)})`;
 }
 
 /** One line, cut between words. */
