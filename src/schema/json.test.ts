@@ -71,4 +71,6 @@ test('of what is stored only the bounds of a schema may be rounded', () => {
     path: '/argSchema/default',
     digits: '18446744073709551615',
   });
+  const named = '{"argSchema":{"properties":{"maximum":{"const":18446744073709551615}}}}';
+  assert.equal(lostWhenStored(named)?.path, '/argSchema/properties/maximum/const');
 });

@@ -102,7 +102,7 @@ export interface LongInteger {
   digits: string;
 }
 
-/** The first integer that was kept as it is written, but for those under keys that do not matter. */
+/** The first integer that was kept as it is written, but for those that stand right at keys where it does not matter. */
 export function findLongInteger(
   value: unknown,
   path: string,
@@ -115,7 +115,7 @@ export function findLongInteger(
   }
   if (typeof value !== 'object' || value === null || levels < 0) return undefined;
   for (const [key, item] of Object.entries(value)) {
-    if (except?.has(key)) continue;
+    if (except?.has(key) && isLongInteger(item)) continue;
     const found = findLongInteger(item, `${path}/${pointerStep(key)}`, except, levels - 1);
     if (found) return found;
   }
