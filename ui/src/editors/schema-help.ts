@@ -3,6 +3,7 @@ import { syntaxTree } from '@codemirror/language';
 import type { Diagnostic } from '@codemirror/lint';
 import type { EditorState } from '@codemirror/state';
 import type { EditorView } from '@codemirror/view';
+import { lostInTool, tooLong } from '../form/long-integer.ts';
 import { t } from '../texts/index.ts';
 
 const keywords = [
@@ -75,7 +76,7 @@ export function completeSchema(context: CompletionContext): CompletionResult | n
   };
 }
 
-/** Problems of a schema at their place: broken JSON, unknown types, names that are required but not there, bad patterns and references. */
+/** Problems of a schema at their place: broken JSON, integers that would become others, unknown types, names that are required but not there, bad patterns and references. */
 export function checkSchema(view: EditorView): Diagnostic[] {
   const text = view.state.doc.toString();
   if (text.trim() === '') return [];
@@ -93,7 +94,12 @@ export function checkSchema(view: EditorView): Diagnostic[] {
       },
     ];
   }
-  const found: Diagnostic[] = [];
+  const found = lostInTool(text).map(({ digits, from }): Diagnostic => ({
+    from,
+    to: from + digits.length,
+    severity: 'error',
+    message: tooLong(digits),
+  }));
   const report = (pointer: string, message: string): void => {
     const place = placeOf(view.state, pointer);
     found.push({ ...place, severity: 'error', message });

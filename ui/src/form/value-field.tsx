@@ -2,7 +2,9 @@ import { useState } from 'react';
 import { AreaField, Field, SelectField, TextField } from '../parts/fields.tsx';
 import { t } from '../texts/index.ts';
 import { hintOf, type ReadProps, type ValueFieldProps } from './field-props.ts';
+import { longInteger, tooLong } from './long-integer.ts';
 import { ArrayField, ObjectField } from './nested-fields.tsx';
+import { readFree } from './read-free.ts';
 import { choicesOf, fits, kindOf, nameOf, resolve, startOf, variantsOf, type SchemaObject } from './read-schema.ts';
 import { useTyped } from './use-typed.ts';
 
@@ -81,22 +83,30 @@ function StringField(props: ReadProps) {
 function NumberField(props: ReadProps) {
   const { read, value, isRequired, problems, path, onChange } = props;
   const [text, keep] = useTyped(value, (number) => (number === undefined ? '' : String(number)));
+  const long = longInteger(text);
   return (
     <TextField
       label={titleOf(props)}
       hint={hintOf(read)}
-      problem={problems[path]}
+      problem={long ? tooLong(long) : problems[path]}
+      data-broken={long ? true : undefined}
       value={text}
       required={isRequired}
       inputMode="decimal"
       placeholder={placeholderOf(read)}
       onText={(next) => {
-        const number = next.trim() === '' ? undefined : Number.isFinite(Number(next)) ? Number(next) : next;
+        const number = readNumber(next);
         keep(next, number);
         onChange(number);
       }}
     />
   );
+}
+
+/** What is no number, or would become another one, stays the text that it is. */
+function readNumber(text: string): number | string | undefined {
+  if (text.trim() === '') return undefined;
+  return Number.isFinite(Number(text)) && !longInteger(text) ? Number(text) : text;
 }
 
 function BooleanField(props: ReadProps) {
@@ -189,12 +199,12 @@ function UnionField(props: ReadProps) {
 function JsonField(props: ReadProps) {
   const { read, value, problems, path, isRequired, onChange } = props;
   const [text, keep] = useTyped(value, (now) => (now === undefined || now === '' ? '' : JSON.stringify(now, null, 2)));
-  const { isBroken } = readFree(text);
+  const { fault } = readFree(text);
   return (
     <Field
       label={titleOf(props)}
       hint={hintOf(read) ?? t('form.anyHint')}
-      problem={isBroken ? t('form.notJson') : problems[path]}
+      problem={fault ?? problems[path]}
       isRequired={isRequired}
     >
       {(control) => (
@@ -203,7 +213,7 @@ function JsonField(props: ReadProps) {
           className="textarea mono"
           spellCheck={false}
           value={text}
-          data-broken={isBroken || undefined}
+          data-broken={fault ? true : undefined}
           onChange={(event) => {
             const next = readFree(event.target.value);
             keep(event.target.value, next.value);
@@ -213,17 +223,6 @@ function JsonField(props: ReadProps) {
       )}
     </Field>
   );
-}
-
-/** What free text means: JSON, or a plain text; what only begins like JSON is neither. */
-function readFree(text: string): { value: unknown; isBroken: boolean } {
-  if (text.trim() === '') return { value: undefined, isBroken: false };
-  try {
-    return { value: JSON.parse(text), isBroken: false };
-  } catch {
-    const isBroken = /^[[{"]/.test(text.trim());
-    return { value: isBroken ? undefined : text, isBroken };
-  }
 }
 
 function placeholderOf(read: SchemaObject): string | undefined {

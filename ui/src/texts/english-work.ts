@@ -278,6 +278,9 @@ export const englishWork = {
   'form.unset': '(not set)',
   'form.anyHint': 'Any JSON value, or plain text.',
   'form.notJson': 'This is not valid JSON yet.',
+  'form.longInteger':
+    '{digits} is an integer too long to be carried exactly. Write it as a string, if one is taken here.',
+  'tester.notObject': 'Arguments are an object: {"name": value}.',
   'form.key': 'Key',
   'form.badKey': 'Give it a name that no other entry has.',
   'form.addKey': 'Add entry',

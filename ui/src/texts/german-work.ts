@@ -289,6 +289,9 @@ export const germanWork: Record<keyof typeof englishWork, string> = {
   'form.unset': '(nicht gesetzt)',
   'form.anyHint': 'Beliebiges JSON oder einfacher Text.',
   'form.notJson': 'Das ist noch kein gültiges JSON.',
+  'form.longInteger':
+    '{digits} ist eine zu lange ganze Zahl, um genau übertragen zu werden. Als Text schreiben, wenn hier einer angenommen wird.',
+  'tester.notObject': 'Argumente sind ein Objekt: {"Name": Wert}.',
   'form.key': 'Schlüssel',
   'form.badKey': 'Braucht einen Namen, den kein anderer Eintrag hat.',
   'form.addKey': 'Eintrag hinzufügen',

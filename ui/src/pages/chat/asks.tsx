@@ -1,6 +1,7 @@
-import { useState, type ReactNode } from 'react';
+import { useId, useState, type ReactNode } from 'react';
 import { own } from '../../api/client.ts';
 import { messageOf } from '../../api/errors.ts';
+import { readFree } from '../../form/read-free.ts';
 import { Icon } from '../../parts/icon.tsx';
 import { Note } from '../../parts/page.tsx';
 import { Prose } from '../../parts/prose.tsx';
@@ -184,6 +185,8 @@ function FilePick({ item, isBusy, respond, send, go }: Answering) {
 /** A tool that another caller lends; its owner may still answer by hand. */
 function OtherTool({ item, isBusy, respond }: Answering) {
   const [text, setText] = useState('');
+  const { value, fault } = readFree(text);
+  const faultId = useId();
   return (
     <>
       <strong>{t('ask.other', { tool: item.tool })}</strong>
@@ -194,7 +197,7 @@ function OtherTool({ item, isBusy, respond }: Answering) {
         className="row top"
         onSubmit={(event) => {
           event.preventDefault();
-          respond({ result: parsed(text) });
+          if (fault === undefined) respond({ result: value === undefined ? text : value });
         }}
       >
         <input
@@ -202,6 +205,7 @@ function OtherTool({ item, isBusy, respond }: Answering) {
           aria-label={t('ask.answerJson')}
           placeholder={t('ask.answerJson')}
           value={text}
+          {...(fault ? { 'aria-invalid': true, 'aria-describedby': faultId } : {})}
           onChange={(event) => setText(event.target.value)}
         />
         <button className="button" disabled={isBusy}>
@@ -209,6 +213,11 @@ function OtherTool({ item, isBusy, respond }: Answering) {
         </button>
         <DeclineButton isBusy={isBusy} respond={respond} />
       </form>
+      {fault ? (
+        <span className="problem" id={faultId} role="alert">
+          {fault}
+        </span>
+      ) : null}
     </>
   );
 }
@@ -258,12 +267,4 @@ function useAnswering() {
     }
   };
   return { problem, isBusy, go };
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
-  }
 }

@@ -6,6 +6,7 @@ import { ownQuery, queries } from '../../api/queries.ts';
 import type { JsonSchema } from '../../api/shapes.ts';
 import { Editor } from '../../editors/editor.tsx';
 import { checkValue, type Problems } from '../../form/check-value.ts';
+import { longIntegers, tooLong } from '../../form/long-integer.ts';
 import { isObject } from '../../form/read-schema.ts';
 import { ValueField } from '../../form/value-field.tsx';
 import { useDraft } from '../../parts/draft.ts';
@@ -233,6 +234,7 @@ interface JsonSectionProps {
 /** Named entries with many fields (snippets, providers) are written as JSON; broken text waits until it is whole. */
 function JsonSection({ label, value, isBroken, onBroken, onChange }: JsonSectionProps) {
   const [text, setText] = useState(() => JSON.stringify(value ?? {}, null, 2));
+  const [long] = longIntegers(text);
   return (
     <>
       <Editor
@@ -243,14 +245,20 @@ function JsonSection({ label, value, isBroken, onBroken, onChange }: JsonSection
         onChange={(next) => {
           setText(next);
           try {
-            onChange(JSON.parse(next));
-            onBroken(false);
+            const parsed: unknown = JSON.parse(next);
+            const isWhole = longIntegers(next).length === 0;
+            if (isWhole) onChange(parsed);
+            onBroken(!isWhole);
           } catch {
             onBroken(true);
           }
         }}
       />
-      {isBroken ? <p className="problem">{t('form.notJson')}</p> : null}
+      {isBroken ? (
+        <p className="problem" role="alert">
+          {long ? tooLong(long.digits) : t('form.notJson')}
+        </p>
+      ) : null}
     </>
   );
 }

@@ -1,5 +1,6 @@
 import { ApiError, type Detail } from '../../api/errors.ts';
 import type { HttpAuth, HttpImpl, ToolBody, ToolView } from '../../api/shapes.ts';
+import { longInteger, lostInTool, tooLong } from '../../form/long-integer.ts';
 import { t } from '../../texts/index.ts';
 
 export type Pair = [name: string, value: string];
@@ -138,10 +139,11 @@ function httpDraft({ request, response = {} }: HttpImpl): HttpDraft {
   };
 }
 
-/** What is sent. Text that cannot be sent as it is (broken JSON, no number) throws an ApiError that names its field. */
+/** What is sent. Text that cannot be sent as it is (broken JSON, no number, an integer that would be another one) throws an ApiError that names its field. */
 export function bodyFrom(draft: ToolDraft): ToolBody {
   const problems: Detail[] = [];
   const json = (text: string, path: string): unknown => {
+    for (const { digits } of lostInTool(text).slice(0, 1)) problems.push({ path, message: tooLong(digits) });
     try {
       return JSON.parse(text);
     } catch (error) {
@@ -151,6 +153,8 @@ export function bodyFrom(draft: ToolDraft): ToolBody {
   };
   const number = (text: string, path: string): number | undefined => {
     if (text.trim() === '') return undefined;
+    const long = longInteger(text);
+    if (long) problems.push({ path, message: tooLong(long) });
     if (!/^\d+$/.test(text.trim())) problems.push({ path, message: t('tool.notNumber') });
     return Number(text);
   };

@@ -1,9 +1,11 @@
-import { useState } from 'react';
+import { useRef, useState } from 'react';
 import type { ToolView } from '../../api/shapes.ts';
 import { Editor } from '../../editors/editor.tsx';
-import { startOf } from '../../form/read-schema.ts';
+import { longIntegers, tooLong } from '../../form/long-integer.ts';
+import { isObject, startOf } from '../../form/read-schema.ts';
 import { isWhole, ProblemList, SchemaForm } from '../../form/schema-form.tsx';
 import { useInvocation, type Finished } from '../../form/use-invocation.ts';
+import { useTyped } from '../../form/use-typed.ts';
 import { copyText } from '../../parts/copy.tsx';
 import { useDraft } from '../../parts/draft.ts';
 import { Segmented } from '../../parts/fields.tsx';
@@ -26,21 +28,19 @@ type Args = Record<string, unknown>;
 export function Tester({ tool, isOwn }: { tool: ToolView; isOwn: boolean }) {
   const draft = useDraft<Args>(`try.${tool.id}`, (startOf(tool.argSchema) as Args | undefined) ?? {});
   const [way, setWay] = useState<'form' | 'json'>('form');
-  const [text, setText] = useState('');
-  const [isBroken, setBroken] = useState(false);
+  // Text that cannot be sent yet is still there when one comes back from the form, unless that was used meanwhile.
+  const [text, keep] = useTyped(draft.value, (args) => JSON.stringify(args, null, 2));
+  const fault = way === 'json' ? readArgs(text).fault : undefined;
+  const form = useRef<HTMLFormElement>(null);
   const { run, cancel, isRunning, finished, setFinished, problems } = useInvocation(tool);
   const memory = `history.${tool.id}`;
   const [history, setHistory] = useState<Finished[]>(() => recall(memory) ?? []);
   const [examples, setExamples] = useState<Example[]>(() => recall(`examples.${tool.id}`) ?? []);
 
-  const pickWay = (next: 'form' | 'json'): void => {
-    setWay(next);
-    setText(JSON.stringify(draft.value, null, 2));
-    setBroken(false);
-  };
+  const isReady = (): boolean => fault === undefined && form.current !== null && isWhole(form.current);
 
   const go = async (): Promise<void> => {
-    if (isBroken || isRunning) return;
+    if (isRunning || !isReady()) return;
     const done = await run(draft.value);
     if (!done) return;
     const kept = [shortened(done), ...history].slice(0, keptRuns);
@@ -48,6 +48,7 @@ export function Tester({ tool, isOwn }: { tool: ToolView; isOwn: boolean }) {
     remember(memory, kept);
   };
   const saveExample = (): void => {
+    if (!isReady()) return;
     const next = [...examples, { name: t('tester.exampleName', { number: examples.length + 1 }), args: draft.value }];
     setExamples(next);
     remember(`examples.${tool.id}`, next);
@@ -55,10 +56,11 @@ export function Tester({ tool, isOwn }: { tool: ToolView; isOwn: boolean }) {
   };
   const use = (args: Args): void => {
     draft.change(args);
-    setText(JSON.stringify(args, null, 2));
-    setBroken(false);
+    keep(JSON.stringify(args, null, 2), args);
   };
-  const address = location.origin;
+  const copy = (as: (tool: ToolView, args: Args) => string): void => {
+    if (isReady()) void copyText(as(tool, draft.value));
+  };
   return (
     <div className="columns">
       <div className="stack">
@@ -68,7 +70,7 @@ export function Tester({ tool, isOwn }: { tool: ToolView; isOwn: boolean }) {
             <Segmented<'form' | 'json'>
               label={t('tester.way')}
               value={way}
-              onPick={pickWay}
+              onPick={setWay}
               options={
                 [
                   ['form', t('tester.form')],
@@ -79,11 +81,12 @@ export function Tester({ tool, isOwn }: { tool: ToolView; isOwn: boolean }) {
           }
         >
           <form
+            ref={form}
             className="stack"
             noValidate
             onSubmit={(event) => {
               event.preventDefault();
-              if (isWhole(event.currentTarget)) void go();
+              void go();
             }}
             onKeyDown={(event) => {
               if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) event.currentTarget.requestSubmit();
@@ -96,25 +99,19 @@ export function Tester({ tool, isOwn }: { tool: ToolView; isOwn: boolean }) {
                 label={t('tester.arguments')}
                 language="json"
                 value={text}
-                hasProblem={isBroken}
+                hasProblem={fault !== undefined}
                 onRun={() => void go()}
                 onChange={(next) => {
-                  setText(next);
-                  try {
-                    const parsed: unknown = JSON.parse(next);
-                    const isFine = typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed);
-                    setBroken(!isFine);
-                    if (isFine) draft.change(parsed as Args);
-                  } catch {
-                    setBroken(true);
-                  }
+                  const { args } = readArgs(next);
+                  keep(next, args ?? draft.value);
+                  if (args) draft.change(args);
                 }}
               />
             )}
-            {isBroken ? <Note tone="bad">{t('form.notJson')}</Note> : null}
+            {fault ? <Note tone="bad">{fault}</Note> : null}
             {way === 'json' ? <ProblemList problems={problems} /> : null}
             <div className="row wrap">
-              <button className="button primary" disabled={isRunning || isBroken}>
+              <button className="button primary" disabled={isRunning || fault !== undefined}>
                 <Icon name="play" size={13} />
                 {t('tester.run')}
               </button>
@@ -125,9 +122,9 @@ export function Tester({ tool, isOwn }: { tool: ToolView; isOwn: boolean }) {
               <Menu
                 text={t('tester.copyAs')}
                 entries={[
-                  { label: 'curl', run: () => void copyText(asCurl(tool, draft.value, address)) },
-                  { label: 'MCP', run: () => void copyText(asMcp(tool, draft.value)) },
-                  { label: t('tester.code'), run: () => void copyText(asCode(tool, draft.value)) },
+                  { label: 'curl', run: () => copy((it, args) => asCurl(it, args, location.origin)) },
+                  { label: 'MCP', run: () => copy(asMcp) },
+                  { label: t('tester.code'), run: () => copy(asCode) },
                 ]}
               />
               <button type="button" className="button bare" onClick={saveExample}>
@@ -165,6 +162,18 @@ export function Tester({ tool, isOwn }: { tool: ToolView; isOwn: boolean }) {
       </div>
     </div>
   );
+}
+
+/** Arguments written as JSON, or why they cannot be sent as they stand there. */
+function readArgs(text: string): { args?: Args; fault?: string } {
+  try {
+    const args: unknown = JSON.parse(text);
+    const [long] = longIntegers(text);
+    if (long) return { fault: tooLong(long.digits) };
+    return isObject(args) ? { args } : { fault: t('tester.notObject') };
+  } catch {
+    return { fault: t('form.notJson') };
+  }
 }
 
 /** Large answers stay on the page but are not written to the browser's memory. */
