@@ -48,6 +48,20 @@ export const HttpAuth = Type.Union([
 ]);
 export type HttpAuth = Static<typeof HttpAuth>;
 
+/** How a value that is no plain one is written in a query or a form. */
+const FieldStyle = Type.Union([
+  Type.Literal('deepObject'),
+  Type.Literal('exploded'),
+  Type.Literal('commas'),
+  Type.Literal('spaces'),
+  Type.Literal('tabs'),
+  Type.Literal('pipes'),
+  Type.Literal('json'),
+  Type.Literal('file'),
+]);
+export type FieldStyle = Static<typeof FieldStyle>;
+const FieldStyles = Type.Optional(Type.Record(Type.String(), FieldStyle));
+
 export const HttpImpl = Type.Object(
   {
     request: Type.Object(
@@ -57,6 +71,7 @@ export const HttpImpl = Type.Object(
         query: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
         headers: Type.Optional(Type.Record(Type.String(), Type.String())),
         body: Type.Optional(Type.Unknown()),
+        styles: Type.Optional(Type.Object({ query: FieldStyles, body: FieldStyles }, Strict)),
         auth: Type.Optional(HttpAuth),
         timeoutMs: Type.Optional(Type.Integer({ minimum: 1, maximum: 60_000 })),
         retry: Type.Optional(

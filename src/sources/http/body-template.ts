@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { isObject } from '../../schema/index.ts';
+import { isObject, type FieldStyle } from '../../schema/index.ts';
 import { forJsonText, forQuery, forXml } from './encodings.ts';
+import { fieldPair, fieldsOf, fieldText, type Field } from './field-styles.ts';
 import {
   asText,
   fillText,
@@ -21,6 +22,8 @@ export interface BodyTemplate {
   fill(values: Values): { body: string; contentType: string } | undefined;
 }
 
+/** How the fields of a form are written, by their names. */
+type Styles = Readonly<Record<string, FieldStyle>>;
 type Node = (values: Values) => unknown;
 /** Marks a value that is left out because its argument was not given. */
 const absent = Symbol('absent');
@@ -31,17 +34,18 @@ export function compileBody(
   body: unknown,
   contentType: string | undefined,
   declared: ReadonlySet<string>,
+  styles: Styles = {},
 ): BodyTemplate {
   const kind = kindOf(contentType);
-  if (typeof body === 'string') return compileText(parseTemplate(body, declared), kind, contentType);
+  if (typeof body === 'string') return compileText(parseTemplate(body, declared), kind, contentType, styles);
   const refs: Ref[] = [];
   const node = compileNode(body, declared, refs, 0);
   const constant = refs.length === 0 ? JSON.stringify(body) : undefined;
   return {
     refs,
     fill(values) {
-      if (kind === 'form') return { body: formText(node(values)), contentType: contentType as string };
-      if (kind === 'multipart') return multipart(node(values));
+      if (kind === 'form') return { body: formText(node(values), styles), contentType: contentType as string };
+      if (kind === 'multipart') return multipart(node(values), styles);
       const text = constant ?? jsonText(node(values));
       return text === undefined ? undefined : { body: text, contentType: contentType ?? 'application/json' };
     },
@@ -96,7 +100,7 @@ function kindOf(contentType: string | undefined): Kind {
   return 'text';
 }
 
-function compileText(template: Template, kind: Kind, contentType: string | undefined): BodyTemplate {
+function compileText(template: Template, kind: Kind, contentType: string | undefined, styles: Styles): BodyTemplate {
   const refs = [...refsOf(template)];
   const lone = loneRef(template);
   const quoted = kind === 'json' ? insideQuotes(template) : new Set<Ref>();
@@ -111,8 +115,8 @@ function compileText(template: Template, kind: Kind, contentType: string | undef
       const only = lone && resolveRef(lone, values);
       if (lone && only === undefined) return undefined;
       if (lone && typeof only !== 'string' && kind !== 'xml') {
-        if (kind === 'form') return { body: formText(only), contentType: contentType as string };
-        if (kind === 'multipart') return multipart(only);
+        if (kind === 'form') return { body: formText(only, styles), contentType: contentType as string };
+        if (kind === 'multipart') return multipart(only, styles);
         return { body: JSON.stringify(only), contentType: contentType ?? 'application/json' };
       }
       // Alone, the value is the document itself; only JSON has a spelling for every value.
@@ -149,26 +153,31 @@ function jsonText(value: unknown): string | undefined {
   return value === absent ? undefined : JSON.stringify(value);
 }
 
-function* pairsOf(value: unknown): Generator<[string, unknown]> {
+function* formFields(value: unknown, styles: Styles): Generator<Field & { style: FieldStyle | undefined }> {
   if (!isObject(value)) throw new TemplateProblem('a form needs an object as its body');
   for (const [name, each] of Object.entries(value)) {
-    if (each === null || each === undefined) continue;
-    if (Array.isArray(each)) for (const item of each) yield [name, item];
-    else yield [name, each];
+    const style = Object.hasOwn(styles, name) ? styles[name] : undefined;
+    for (const field of fieldsOf(name, each, style)) yield { ...field, style };
   }
 }
 
-function formText(value: unknown): string {
-  return [...pairsOf(value)].map(([name, each]) => `${forQuery(name)}=${forQuery(each)}`).join('&');
+function formText(value: unknown, styles: Styles): string {
+  return [...formFields(value, styles)].map(fieldPair).join('&');
 }
 
-function multipart(value: unknown): { body: string; contentType: string } {
+function multipart(value: unknown, styles: Styles): { body: string; contentType: string } {
   // Long and random: no value can contain it by accident or on purpose.
   const boundary = `----oubliette${randomBytes(18).toString('hex')}`;
   let body = '';
-  for (const [name, each] of pairsOf(value)) {
-    const safeName = name.replace(/["\r\n]/g, (found) => encodeURIComponent(found));
-    body += `--${boundary}\r\nContent-Disposition: form-data; name="${safeName}"\r\n\r\n${asText(each)}\r\n`;
+  for (const field of formFields(value, styles)) {
+    const name = quoted(field.name);
+    // Servers tell a file from a field by its name.
+    const file = field.style === 'file' ? `; filename="${name}"\r\nContent-Type: application/octet-stream` : '';
+    const isJson = file === '' && (field.style === 'json' || (field.between === undefined && isObject(field.value)));
+    const type = isJson ? '\r\nContent-Type: application/json' : file;
+    body += `--${boundary}\r\nContent-Disposition: form-data; name="${name}"${type}\r\n\r\n${fieldText(field)}\r\n`;
   }
   return { body: `${body}--${boundary}--\r\n`, contentType: `multipart/form-data; boundary=${boundary}` };
 }
+
+const quoted = (name: string): string => name.replace(/["\r\n]/g, (found) => encodeURIComponent(found));

@@ -1,7 +1,8 @@
-import type { HttpAuth, HttpImpl, JsonSchema } from '../../schema/index.ts';
+import type { FieldStyle, HttpAuth, HttpImpl, JsonSchema } from '../../schema/index.ts';
 import { compileAuth, type AuthPlan } from './auth.ts';
 import { compileBody, compileValue, type BodyTemplate } from './body-template.ts';
 import { forHeader, forQuery } from './encodings.ts';
+import { fieldPair, fieldsOf } from './field-styles.ts';
 import { isConnectionHeader, isHeaderName } from './header-names.ts';
 import {
   asText,
@@ -57,8 +58,12 @@ export function compileRequest(request: HttpImpl['request'], argSchema: JsonSche
       throw new TemplateProblem(`${shown(request.method)} is not known. Use one of ${methods.join(', ')}`);
   });
   const url = named(['urlTemplate'], () => compileUrl(request.urlTemplate, declared));
+  const { styles = {} } = request;
+  for (const name of Object.keys(styles.query ?? {}))
+    if (!Object.hasOwn(request.query ?? {}, name))
+      throw new TemplateProblem(`styles.query: there is no ${shown(name)} in query`, ['request', 'styles', 'query']);
   const query = Object.entries(request.query ?? {}).map(([name, value]) =>
-    named(['query', name], () => compileQuery(name, value, declared)),
+    named(['query', name], () => compileQuery(name, value, declared, styles.query?.[name])),
   );
   const headers = Object.entries(request.headers ?? {}).map(([name, value]) =>
     named(['headers', name], () => compileHeader(name, value, declared)),
@@ -69,7 +74,7 @@ export function compileRequest(request: HttpImpl['request'], argSchema: JsonSche
   const body =
     request.body === undefined || request.body === null
       ? undefined
-      : named(['body'], () => compileBody(request.body, contentType, declared));
+      : named(['body'], () => compileBody(request.body, contentType, declared, styles.body));
   const auth = request.auth && named(['auth'], () => compileAuth(request.auth as HttpAuth, declared));
   const refs = [
     ...url.refs,
@@ -102,10 +107,16 @@ interface QueryPlan {
   fill(values: Values): string[];
 }
 
-function compileQuery(name: string, value: unknown, declared: ReadonlySet<string>): QueryPlan {
-  const key = forQuery(name);
-  if (Array.isArray(value)) {
-    const items = value.map((each) => compileQuery(name, each, declared));
+function compileQuery(
+  name: string,
+  value: unknown,
+  declared: ReadonlySet<string>,
+  style: FieldStyle | undefined,
+): QueryPlan {
+  const pairs = (found: unknown): string[] => [...fieldsOf(name, found, style)].map(fieldPair);
+  // A list that is written in some style is one value.
+  if (Array.isArray(value) && style === undefined) {
+    const items = value.map((each) => compileQuery(name, each, declared, style));
     return { refs: items.flatMap((each) => each.refs), fill: (values) => items.flatMap((each) => each.fill(values)) };
   }
   const refs: Ref[] = [];
@@ -117,21 +128,18 @@ function compileQuery(name: string, value: unknown, declared: ReadonlySet<string
       return {
         refs,
         fill: (values) =>
-          ((text) => (text === undefined ? [] : [`${key}=${forQuery(text)}`]))(fillText(template, values, amongText)),
+          ((text) => (text === undefined ? [] : [`${forQuery(name)}=${forQuery(text)}`]))(
+            fillText(template, values, amongText),
+          ),
       };
-    return { refs, fill: (values) => pairs(key, resolveRef(lone, values)) };
+    return { refs, fill: (values) => pairs(resolveRef(lone, values)) };
   }
   const node = compileValue(value, declared, refs);
-  return { refs, fill: (values) => pairs(key, node(values)) };
+  return { refs, fill: (values) => pairs(node(values)) };
 }
 
 /** A value beside other text of one pair: a list becomes `a,b`. */
 const amongText = (value: unknown): string => (Array.isArray(value) ? value.map(asText).join(',') : asText(value));
-
-function pairs(key: string, value: unknown): string[] {
-  if (value === undefined || value === null) return [];
-  return Array.isArray(value) ? value.map((each) => `${key}=${forQuery(each)}`) : [`${key}=${forQuery(value)}`];
-}
 
 interface HeaderPlan {
   name: string;

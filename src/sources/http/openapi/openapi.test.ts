@@ -134,7 +134,7 @@ test('a document whose references circle among parameters or lead nowhere costs 
   assert.equal(report.imported, 1);
 });
 
-test('objects in a query are spread as their style says, joined lists become text', () => {
+test('objects in a query are spread as their style says, lists are joined as theirs', () => {
   const { tools } = one({
     parameters: [
       {
@@ -155,14 +155,16 @@ test('objects in a query are spread as their style says, joined lists become tex
     ],
   });
   assert.deepEqual(requestOf(tools[0]).query, {
-    'filter[name]': '${filter.name}',
-    'filter[age]': '${filter.age}',
-    size: '${page.size}',
+    filter: '${filter}',
+    page: '${page}',
     ids: '${ids}',
     json: '${json}',
     'a[]': '${a}',
   });
-  assert.equal(propertiesOf(tools[0])['ids']!['type'], 'string');
+  assert.deepEqual(requestOf(tools[0]).styles, {
+    query: { filter: 'deepObject', page: 'exploded', ids: 'commas', json: 'json' },
+  });
+  assert.equal(propertiesOf(tools[0])['ids']!['type'], 'array');
   assert.equal(requestOf(tools[0]).headers!['Cookie'], 'session=${session}');
 });
 
@@ -266,6 +268,7 @@ test('Swagger 2.0 documents are read too', () => {
     query: { l: '${l}' },
     headers: { 'Content-Type': 'application/json' },
     body: '${body}',
+    styles: { query: { l: 'commas' } },
     auth: { type: 'apiKey', in: 'query', name: 'k', value: '${OLD_KEY}' },
   });
   assert.equal(requestOf(tools[1]).headers!['Content-Type'], 'multipart/form-data');

@@ -1,4 +1,4 @@
-import { isObject, isTag, textOf, type HttpAuth, type ToolBody } from '../../../schema/index.ts';
+import { isObject, isTag, textOf, type FieldStyle, type HttpAuth, type ToolBody } from '../../../schema/index.ts';
 import type { ApiDocument, Value } from './document.ts';
 import {
   addParameter,
@@ -13,6 +13,7 @@ import { shorten, type SchemaReader } from './schemas.ts';
 import { credentialsOf, isSaidBy, type NeededSecret } from './security.ts';
 import { baseOf } from './servers.ts';
 import type { Slugs } from './slugs.ts';
+import { formStyles } from './styles.ts';
 
 /** A tool ready to be stored. */
 export type ImportedTool = ToolBody & { slug: string; version: string };
@@ -61,6 +62,10 @@ export function convertOperation(
     ...(body && { 'Content-Type': body.contentType }),
   };
   const query = { ...args.query, ...credentials.query };
+  const styles = {
+    ...(Object.keys(args.queryStyles).length > 0 && { query: args.queryStyles }),
+    ...(body && Object.keys(body.styles).length > 0 && { body: body.styles }),
+  };
   const { schema: argSchema, isCut } = schemas.close(args.properties, args.required);
   if (isCut)
     args.notes.push('parts of the argument schema were left open, because it is very large or leads back to itself');
@@ -83,25 +88,30 @@ export function convertOperation(
       isEnabled: true,
       type: 'http',
       argSchema: { $schema: 'https://json-schema.org/draft/2020-12/schema', ...argSchema },
-      httpImpl: { request: requestOf(method, urlTemplate, query, headers, body?.placeholder, credentials.auth) },
+      httpImpl: {
+        request: requestOf(method, urlTemplate, { query, headers, styles }, body?.placeholder, credentials.auth),
+      },
     },
   };
 }
 
+type Request = NonNullable<ToolBody['httpImpl']>['request'];
+type Styles = NonNullable<Request['styles']>;
+
 function requestOf(
   method: string,
   urlTemplate: string,
-  query: Value,
-  headers: Record<string, string>,
+  { query, headers, styles }: { query: Value; headers: Record<string, string>; styles: Styles },
   body: string | undefined,
   auth: HttpAuth | undefined,
-): NonNullable<ToolBody['httpImpl']>['request'] {
+): Request {
   return {
     method: method.toUpperCase(),
     urlTemplate,
     ...(Object.keys(query).length > 0 && { query }),
     ...(Object.keys(headers).length > 0 && { headers }),
     ...(body !== undefined && { body }),
+    ...(Object.keys(styles).length > 0 && { styles }),
     ...(auth && { auth }),
   };
 }
@@ -132,6 +142,7 @@ function pathTemplate(base: string, path: string, args: Arguments): string {
 interface Body {
   placeholder: string;
   contentType: string;
+  styles: Record<string, FieldStyle>;
 }
 
 const preferred = [
@@ -162,8 +173,16 @@ function openApiBody(
   if (chosen === undefined) return undefined;
   const media = content[chosen];
   const given = isObject(media) ? media['schema'] : undefined;
-  return addBody(args, chosen, schemas.read(given), requestBody['description'], requestBody['required'] === true);
+  const description = requestBody['description'];
+  const body = addBody(args, chosen, schemas.read(given), description, requestBody['required'] === true);
+  if (isForm(body) && isObject(media))
+    body.styles = formStyles(isObject(given) ? given : {}, media['encoding'], isMultipart(body), document);
+  return body;
 }
+
+const isMultipart = ({ contentType }: Body): boolean => /^multipart\/form-data\b/i.test(contentType);
+const isForm = (body: Body): boolean =>
+  isMultipart(body) || /^application\/x-www-form-urlencoded\b/i.test(body.contentType);
 
 function addBody(args: Arguments, chosen: string, given: Value, description: unknown, isRequired: boolean): Body {
   const type =
@@ -174,7 +193,7 @@ function addBody(args: Arguments, chosen: string, given: Value, description: unk
   if (typeof description === 'string' && schema['description'] === undefined && schema['$ref'] === undefined)
     schema['description'] = shorten(description, 600);
   const name = declare(args, 'body', schema, isRequired);
-  return { placeholder: placeholder(name), contentType: type.split(/[\r\n]/)[0] as string };
+  return { placeholder: placeholder(name), contentType: type.split(/[\r\n]/)[0] as string, styles: {} };
 }
 
 function swaggerBody(
@@ -200,17 +219,14 @@ function swaggerBody(
     fields.map((field) => [textOf(field['name']), schemas.read({ ...field, required: undefined })]),
   );
   const required = fields.filter((field) => field['required'] === true).map((field) => textOf(field['name']));
-  const isMultipart =
+  const hasParts =
     fields.some((field) => field['type'] === 'file') ||
     (accepted.includes('multipart/form-data') && !accepted.includes('application/x-www-form-urlencoded'));
+  const type = hasParts ? 'multipart/form-data' : 'application/x-www-form-urlencoded';
   const schema = { type: 'object', properties, ...(required.length > 0 && { required }) };
-  return addBody(
-    args,
-    isMultipart ? 'multipart/form-data' : 'application/x-www-form-urlencoded',
-    schema,
-    undefined,
-    required.length > 0,
-  );
+  const made = addBody(args, type, schema, undefined, required.length > 0);
+  const given = { properties: Object.fromEntries(fields.map((field) => [textOf(field['name']), field])) };
+  return { ...made, styles: formStyles(given, undefined, hasParts, document) };
 }
 
 /** One Cookie header: all that is required; an optional one only when it stands alone, because a missing value leaves the header out. */

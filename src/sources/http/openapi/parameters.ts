@@ -1,6 +1,7 @@
-import { isObject, textOf } from '../../../schema/index.ts';
+import { isObject, textOf, type FieldStyle } from '../../../schema/index.ts';
 import { isConnectionHeader, isHeaderName } from '../header-names.ts';
 import type { ApiDocument, Value } from './document.ts';
+import { queryStyle } from './styles.ts';
 import { shorten, type SchemaReader } from './schemas.ts';
 import { literal } from './security.ts';
 
@@ -9,6 +10,8 @@ export interface Arguments {
   properties: Record<string, Value>;
   required: string[];
   query: Record<string, string>;
+  /** How values of the query that are no plain ones are written. */
+  queryStyles: Record<string, FieldStyle>;
   headers: Record<string, string>;
   cookies: { pair: string; isRequired: boolean }[];
   /** Placeholder for each name in braces of the path. */
@@ -20,13 +23,13 @@ export const noArguments = (): Arguments => ({
   properties: {},
   required: [],
   query: {},
+  queryStyles: {},
   headers: {},
   cookies: [],
   path: new Map(),
   notes: [],
 });
 
-const maxProperties = 60;
 const ignoredHeaders = new Set(['accept', 'content-type', 'authorization']);
 
 /** The parameters of an operation; those of its path come first and are replaced by its own of the same name and place. */
@@ -65,8 +68,11 @@ export function addParameter(args: Arguments, parameter: Value, document: ApiDoc
   else if (place === 'path') {
     if (!args.path.has(name))
       args.path.set(name, pathPrefix(args, name, parameter) + placeholder(declare(args, name, schema, true)));
-  } else if (place === 'query') addQuery(args, name, parameter, schema, isJson, isRequired, document);
-  else args.notes.push(`a parameter in ${textOf(place).slice(0, 20) || 'no place'} is not known`);
+  } else if (place === 'query') {
+    args.query[name] = placeholder(declare(args, name, schema, isRequired));
+    const style = queryStyle(parameter, schema, isJson, document);
+    if (style !== undefined) args.queryStyles[name] = style;
+  } else args.notes.push(`a parameter in ${textOf(place).slice(0, 20) || 'no place'} is not known`);
 }
 
 interface ReadParameter {
@@ -91,7 +97,8 @@ function readParameter(parameter: Value, document: ApiDocument, schemas: SchemaR
   const schema = schemas.read(resolved);
   // What a parameter says of itself is nearer than what its schema says.
   if (typeof parameter['description'] === 'string') schema['description'] = shorten(parameter['description'], 600);
-  return { schema, isJson: content !== undefined };
+  const mediaType = isObject(parameter['content']) ? (Object.keys(parameter['content'])[0] ?? '') : '';
+  return { schema, isJson: /json/i.test(mediaType) };
 }
 
 /** A reference to a plain value is easier to read in its place. */
@@ -113,87 +120,6 @@ function pathPrefix(args: Arguments, name: string, { style, explode }: Value): s
   if (style !== 'label' && style !== 'matrix') return '';
   if (explode === true) args.notes.push(`the values of ${name.slice(0, 40)} are sent separated by commas`);
   return style === 'label' ? '.' : `;${literal(name)}=`;
-}
-
-function addQuery(
-  args: Arguments,
-  name: string,
-  parameter: Value,
-  given: Value,
-  isJson: boolean,
-  isRequired: boolean,
-  document: ApiDocument,
-): void {
-  const isDeep = parameter['style'] === 'deepObject';
-  const schema = isDeep ? onlyObjects(given, document) : given;
-  const shape = isJson ? noShape : shapeOf(schema, document);
-  const separator = isDeep ? undefined : separatorOf(parameter, shape);
-  if (separator !== undefined) {
-    const text = typeof schema['description'] === 'string' ? `${schema['description']} ` : '';
-    const description = `${text}(several values separated by ${separator})`;
-    args.query[name] = placeholder(declare(args, name, { type: 'string', description }, isRequired));
-    return;
-  }
-  const argument = declare(args, name, schema, isRequired);
-  if (shape.properties.size === 0 || shape.properties.size > maxProperties) {
-    // Lists have no place in this style; those who use it all the same mean this.
-    const isDeepList = isDeep && shape.isList && !name.endsWith('[]');
-    args.query[isDeepList ? `${name}[]` : name] = placeholder(argument);
-    return;
-  }
-  for (const each of shape.properties)
-    if (/^[\p{L}_][\p{L}\p{Nd}_-]*$/u.test(each))
-      args.query[isDeep ? `${name}[${each}]` : each] = `\${${argument}.${each}}`;
-    else args.notes.push(`${each.slice(0, 40)} of ${name.slice(0, 40)} is not sent`);
-}
-
-/** What stands between the values of a list or an object that is one text; undefined when each is sent by name. */
-function separatorOf({ style, explode, collectionFormat, type }: Value, shape: Shape): string | undefined {
-  if (type === 'array') {
-    // Swagger 2 joins with commas unless told otherwise.
-    const format = textOf(collectionFormat ?? 'csv');
-    return format === 'multi' ? undefined : ({ ssv: 'spaces', tsv: 'tabs', pipes: '|' }[format] ?? 'commas');
-  }
-  if (explode === true || (!shape.isList && shape.properties.size === 0)) return undefined;
-  if (style === 'spaceDelimited') return 'spaces';
-  if (style === 'pipeDelimited') return '|';
-  if (explode !== false) return undefined;
-  return shape.isList ? 'commas' : 'commas: name,value,name,value';
-}
-
-interface Shape {
-  isList: boolean;
-  properties: ReadonlySet<string>;
-}
-
-const noShape: Shape = { isList: false, properties: new Set() };
-
-/** What a value is made of, through references and compositions. */
-function shapeOf(schema: unknown, document: ApiDocument, depth = 0): Shape {
-  const found = depth > 8 ? undefined : document.resolve(schema);
-  if (!found) return noShape;
-  const properties = new Set(isObject(found['properties']) ? Object.keys(found['properties']) : []);
-  let isList = [found['type']].flat().includes('array') || isObject(found['items']);
-  const parts = (key: string): Shape[] =>
-    (Array.isArray(found[key]) ? found[key] : [])
-      .filter((each) => document.resolve(each)?.['type'] !== 'null')
-      .map((each) => shapeOf(each, document, depth + 1));
-  const [all, either] = [parts('allOf'), [...parts('anyOf'), ...parts('oneOf')]];
-  // What may also be a plain value is not sent by the names of its properties.
-  const named = either.every((each) => each.properties.size > 0) ? [...all, ...either] : all;
-  for (const each of named) for (const name of each.properties) properties.add(name);
-  isList ||= [...all, ...either].some((each) => each.isList);
-  return { isList, properties };
-}
-
-/** Without the alternatives that are no objects: they cannot be said where each property is sent by its name. */
-function onlyObjects(schema: Value, document: ApiDocument): Value {
-  const kept = ['anyOf', 'oneOf'].flatMap((key) => {
-    const all = Array.isArray(schema[key]) ? schema[key] : [];
-    const objects = all.filter((each) => shapeOf(each, document).properties.size > 0);
-    return objects.length > 0 && objects.length < all.length ? [[key, objects] as const] : [];
-  });
-  return kept.length === 0 ? schema : { ...schema, ...Object.fromEntries(kept) };
 }
 
 /** Adds an argument under a name that templates and programs can say; answers that name. */

@@ -39,18 +39,24 @@ test('values of a query are sent as their style says, also when their schema is 
   assert.equal(search(of({ schema: refTo('Filter') }), { f: { name: 'a' } }), '?name=a');
   assert.equal(search(of({ schema: refTo('Maybe') }), { f: { name: 'a' } }), '?name=a');
   assert.equal(search(of({ schema: refTo('Ids') }), { f: [1, 2] }), '?f=1&f=2');
-  assert.equal(search(of({ schema: refTo('Ids'), explode: false }), { f: '1,2' }), '?f=1,2');
-  assert.equal(search(of({ schema: refTo('Ids'), style: 'pipeDelimited' }), { f: '1|2' }), '?f=1|2');
+  assert.equal(search(of({ schema: refTo('Ids'), explode: false }), { f: [1, 2] }), '?f=1,2');
+  assert.equal(search(of({ schema: refTo('Ids'), style: 'pipeDelimited' }), { f: [1, 2] }), '?f=1|2');
   assert.equal(search(of({ schema: refTo('Ids'), style: 'pipeDelimited', explode: true }), { f: [1, 2] }), '?f=1&f=2');
-  assert.equal(search(of({ schema: refTo('Filter'), explode: false }), { f: 'name,a' }), '?f=name,a');
-  const content = { 'application/json': { schema: refTo('Filter') } };
-  assert.equal(search(of({ content }), { f: { name: 'a' } }), '?f={"name":"a"}');
-  // A plain value beside an object has no place where each property is sent by its name.
+  assert.equal(search(of({ schema: refTo('Filter'), explode: false }), { f: { name: 'a' } }), '?f=name,a');
+  const json = (name: string) => of({ content: { 'application/json': { schema: refTo(name) } } });
+  assert.equal(search(json('Filter'), { f: { name: 'a' } }), '?f={"name":"a"}');
+  assert.equal(search(json('Ids'), { f: [1, 2] }), '?f=[1,2]');
   const either = { anyOf: [{ type: 'integer' }, { type: 'object', properties: { gte: { type: 'integer' } } }] };
   const created = of({ ...deep, schema: either });
   assert.equal(search(created, { f: { gte: 1 } }), '?f[gte]=1');
-  assert.equal(takes(created, { f: 1 }), false);
+  assert.equal(search(created, { f: 1 }), '?f=1');
   assert.equal(search(of({ schema: either }), { f: 1 }), '?f=1');
+  const free = { type: 'object', additionalProperties: {} };
+  assert.equal(search(of({ schema: free }), { f: { a: 1, b: ['x', 'y'] } }), '?a=1&b=x&b=y');
+  assert.equal(
+    search(of({ ...deep, schema: free }), { f: { a: { b: [1, 2], c: null }, d: [{ e: 'x' }, { e: 'y' }] } }),
+    '?f[a][b][]=1&f[a][b][]=2&f[d][0][e]=x&f[d][1][e]=y',
+  );
 });
 
 test('a list whose name says that it is one keeps its name, and joined lists of Swagger say how', () => {
@@ -64,9 +70,10 @@ test('a list whose name says that it is one keeps its name, and joined lists of 
     ...list,
   }));
   const { tools } = read({ swagger: '2.0', host: 'h.example.org', paths: { '/p': { get: { parameters } } } });
-  assert.deepEqual(
-    Object.values(propertiesOf(tools[0])).map((each) => each['description'] ?? each['type']),
-    ['commas', 'spaces', 'tabs', '|'].map((each) => `(several values separated by ${each})`).concat('array'),
+  const args = Object.fromEntries(parameters.map(({ name }) => [name, ['a', 'b,c']]));
+  assert.equal(
+    new URL(sent(tools[0], args).url).search,
+    '?csv=a,b%2Cc&ssv=a%20b%2Cc&tsv=a%09b%2Cc&pipes=a%7Cb%2Cc&multi=a&multi=b%2Cc',
   );
 });
 
@@ -106,6 +113,65 @@ test('forms of Swagger 2.0 are sent as it takes them, and must be given where a 
   assert.deepEqual([takes(of([plain], true), {}), takes(of([plain], false), {})], [false, true]);
 });
 
+test('fields of a form are written as their encoding says', () => {
+  const object = { type: 'object', additionalProperties: {} };
+  const list = { type: 'array', items: {} };
+  const Form = {
+    type: 'object',
+    properties: { deep: object, spread: object, plain: object, joined: list, many: list },
+  };
+  const encoding = {
+    deep: { style: 'deepObject', explode: true },
+    spread: { style: 'form' },
+    joined: { explode: false },
+    jsons: { contentType: 'application/json' },
+  };
+  const schema = { allOf: [refTo('Form'), { properties: { jsons: list } }] };
+  const content = { 'application/x-www-form-urlencoded': { schema, encoding } };
+  const { tools } = one({ requestBody: { content } }, { components: { schemas: { Form } } });
+  const form = (body: object): string => decodeURIComponent(sent(tools[0], { body }).body ?? '');
+  assert.equal(form({ deep: { a: [{ b: 1 }], c: ['x'] } }), 'deep[a][0][b]=1&deep[c][]=x');
+  assert.equal(form({ spread: { a: 1, b: 2 }, plain: { a: 1 } }), 'a=1&b=2&plain={"a":1}');
+  assert.equal(form({ joined: [1, 2], many: [1, 2], jsons: [1, 2] }), 'joined=1,2&many=1&many=2&jsons=[1,2]');
+});
+
+test('files, objects and lists are parts of a form as servers look for them', () => {
+  const file = { type: 'string', format: 'binary' };
+  const properties = { file, files: { type: 'array', items: file }, meta: { type: 'object' }, n: { type: 'integer' } };
+  const pictures = { picture: { type: 'string' }, icon: { contentMediaType: 'image/png' } };
+  const schema = { type: 'object', properties: { ...properties, ...pictures } };
+  const encoding = { picture: { contentType: 'image/png, image/jpeg' } };
+  const { tools } = one({ requestBody: { content: { 'multipart/form-data': { schema, encoding } } } });
+  const body = { file: 'a', files: ['b', 'c'], meta: { x: 1 }, n: 5, picture: 'p', icon: 'i' };
+  const parts = sent(tools[0], { body })
+    .body!.split(/--.*\r\n/)
+    .slice(1, -1);
+  const filePart = (name: string, value: string): string =>
+    `Content-Disposition: form-data; name="${name}"; filename="${name}"\r\nContent-Type: application/octet-stream\r\n\r\n${value}\r\n`;
+  assert.deepEqual(parts, [
+    filePart('file', 'a'),
+    filePart('files', 'b'),
+    filePart('files', 'c'),
+    'Content-Disposition: form-data; name="meta"\r\nContent-Type: application/json\r\n\r\n{"x":1}\r\n',
+    'Content-Disposition: form-data; name="n"\r\n\r\n5\r\n',
+    filePart('picture', 'p'),
+    filePart('icon', 'i'),
+  ]);
+});
+
+test('lists in a form of Swagger 2.0 are joined as they are in its queries, files are files', () => {
+  const list = { in: 'formData', type: 'array', items: { type: 'string' } };
+  const form = (parameters: object[]) =>
+    read({ swagger: '2.0', host: 'h.example.org', paths: { '/p': { post: { parameters } } } }).tools[0];
+  const lists = form([
+    { name: 'a', ...list },
+    { name: 'b', collectionFormat: 'multi', ...list },
+  ]);
+  assert.equal(sent(lists, { body: { a: ['1', '2'], b: ['3', '4'] } }).body, 'a=1,2&b=3&b=4');
+  const upload = form([{ name: 'f', in: 'formData', type: 'file' }]);
+  assert.match(sent(upload, { body: { f: 'text' } }).body!, /name="f"; filename="f"\r\n.*\r\n\r\ntext\r\n/);
+});
+
 test('words that are said twice are said once', () => {
   const { tools } = one({ summary: 'One pet', description: 'One pet' });
   assert.equal(tools[0]!.description, 'One pet');
@@ -123,14 +189,10 @@ test('a server without scheme speaks https, one with a password is none', () => 
   assert.match(at('https://me:secret@h.example.org').report.skipped[0]!.reason, /carries a password/);
 });
 
-test('a property that no template can name is told', () => {
+test('a property that no template can name is sent like any other', () => {
   const schema = { type: 'object', properties: { 'a.b': {}, c: {} } };
-  const { tools, report } = one({ parameters: [{ name: 'f', in: 'query', style: 'deepObject', schema }] });
-  assert.deepEqual(requestOf(tools[0]).query, { 'f[c]': '${f.c}' });
-  assert.deepEqual(
-    report.notes.map((note) => note.reason),
-    ['a.b of f is not sent'],
-  );
+  const { tools } = one({ parameters: [{ name: 'f', in: 'query', style: 'deepObject', schema }] });
+  assert.equal(search(tools[0], { f: { 'a.b': 1, c: 2 } }), '?f[a.b]=1&f[c]=2');
 });
 
 test('labels and matrix parameters stand in the path with their marks', () => {

@@ -13,6 +13,8 @@ export interface HttpDraft {
   headers: Pair[];
   bodyKind: 'none' | 'json' | 'text';
   body: string;
+  /** Not shown, but kept in the copy. */
+  styles?: HttpImpl['request']['styles'];
   authType: AuthType;
   auth: Record<string, string>;
   timeoutMs: string;
@@ -127,6 +129,7 @@ function httpDraft({ request, response = {} }: HttpImpl): HttpDraft {
     headers: pairsOf(request.headers),
     bodyKind: request.body === undefined ? 'none' : typeof request.body === 'string' ? 'text' : 'json',
     body: typeof request.body === 'string' ? request.body : pretty(request.body),
+    styles: request.styles,
     authType: type as AuthType,
     auth,
     timeoutMs: request.timeoutMs ? String(request.timeoutMs) : '',
@@ -211,6 +214,7 @@ function httpFrom(http: HttpDraft, json: Read<unknown>, number: Read<number | un
         : http.bodyKind === 'text'
           ? { body: http.body }
           : {}),
+      ...(http.styles ? { styles: stylesOf(http.styles, new Set(query.map(([name]) => name))) } : {}),
       ...(http.authType === 'none' ? {} : { auth: { type: http.authType, ...filled(http) } }),
       ...(timeoutMs === undefined ? {} : { timeoutMs }),
       ...(maxTries !== undefined || http.isUnsafe
@@ -219,6 +223,17 @@ function httpFrom(http: HttpDraft, json: Read<unknown>, number: Read<number | un
     },
     ...(Object.keys(response).length > 0 ? { response } : {}),
   };
+}
+
+/** Without those of pairs that were taken away. */
+function stylesOf(
+  styles: NonNullable<HttpImpl['request']['styles']>,
+  names: ReadonlySet<string>,
+): NonNullable<HttpImpl['request']['styles']> {
+  const { query, ...rest } = styles;
+  return query
+    ? { ...rest, query: Object.fromEntries(Object.entries(query).filter(([name]) => names.has(name))) }
+    : rest;
 }
 
 /** The fields of each way to prove who is calling, in the order in which they are asked for. */
