@@ -161,6 +161,33 @@ test('a backup that lies in the home is no part of the next one, anything else t
   assert.deepEqual(packed.sort(), ['mine.tar.gz', 'odd.tgz']);
 });
 
+test('a backup takes the place of no pipe or device, only of a file', async () => {
+  const root = await home('piped');
+  const pipe = join(scratch, 'pipe');
+  execFileSync('mkfifo', [pipe]);
+  await symlink(pipe, join(scratch, 'pipe.tar.gz'));
+  for (const file of [pipe, join(scratch, 'pipe.tar.gz')])
+    await assert.rejects(backupHome(root, file), {
+      message: `${file} is no plain file. Name a new one, or one to be replaced.`,
+    });
+  assert.ok((await stat(pipe)).isFIFO());
+  const file = join(scratch, 'again-and-again.tar.gz');
+  await backupHome(root, file);
+  await backupHome(root, file);
+  await rm(pipe);
+  await rm(join(scratch, 'pipe.tar.gz'));
+});
+
+test('a database that cannot be read is named, and no half backup is left', async () => {
+  const root = await home('broken');
+  await writeFile(join(root, 'state.db'), 'garbage that is no database at all');
+  const file = join(scratch, 'broken.tar.gz');
+  await assert.rejects(backupHome(root, file), {
+    message: /^No backup was made: .*state\.db is damaged \(file is not a database\)\. See: oubliette doctor$/,
+  });
+  assert.equal(await stat(file).catch(() => undefined), undefined);
+});
+
 test('a restore keeps what was there before', async () => {
   const file = join(scratch, 'again.tar.gz');
   await backupHome(await home('first'), file);

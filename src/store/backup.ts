@@ -22,6 +22,7 @@ import { constants as zlib, createGunzip, createGzip, gunzipSync } from 'node:zl
 import { extract, pack, type Header, type Pack } from 'tar-stream';
 import { fail } from '../schema/index.ts';
 import { isFolder } from './files.ts';
+import { isBrokenDatabase } from './sqlite.ts';
 
 const manifestName = 'oubliette-backup.json';
 const format = 1;
@@ -50,6 +51,10 @@ const isOurOwn = (path: string): boolean =>
  */
 export async function backupHome(root: string, file: string): Promise<{ file: string; bytes: number; files: number }> {
   if (!(await isFolder(root))) throw fail('import.invalid', { message: `There is no data folder ${root}.` });
+  // It would be put in the place of a device or a pipe, which others need.
+  const there = await stat(file).catch(() => undefined);
+  if (there && !there.isFile() && !there.isDirectory())
+    throw fail('import.invalid', { message: `${file} is no plain file. Name a new one, or one to be replaced.` });
   const scratch = await mkdtemp(join(root, scratchPrefix));
   const temp = `${file}.${randomBytes(6).toString('hex')}.tmp`;
   try {
@@ -170,6 +175,10 @@ function snapshotOf(database: string, copy: string): string {
   const db = new DatabaseSync(database, { timeout: 30_000 });
   try {
     db.prepare('VACUUM INTO ?').run(copy);
+  } catch (error) {
+    if (!isBrokenDatabase(error)) throw error;
+    const reason = `${database} is damaged (${(error as Error).message}). See: oubliette doctor`;
+    throw fail('import.invalid', { message: `No backup was made: ${reason}` }, { cause: error });
   } finally {
     db.close();
   }
