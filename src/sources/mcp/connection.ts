@@ -1,16 +1,17 @@
 import { fail, Failure, timerMs, type ServerConfig } from '../../schema/index.ts';
 import { fillConfig, fillGrant } from './fill-config.ts';
+import { cleanText } from './foreign-text.ts';
 import type { Link, LinkDeps } from './link.ts';
 import { Noise } from './noise.ts';
 import { grantOf } from './oauth.ts';
 import type { About } from './tool-list.ts';
-import { upstreamFailure } from './upstream-failure.ts';
+import { reasonOf, upstreamFailure } from './upstream-failure.ts';
 import type { WayOut } from './way-out.ts';
 import { WireClosed, type WireHooks } from './wire.ts';
 
 export type ServerState = 'connected' | 'connecting' | 'disconnected' | 'disabled';
 
-export interface ConnectionDeps extends Omit<LinkDeps, 'onNoise' | 'signal' | 'accessToken'>, WayOut {}
+export interface ConnectionDeps extends Omit<LinkDeps, 'onNoise' | 'onTrouble' | 'signal' | 'accessToken'>, WayOut {}
 
 export interface ConnectionHooks extends WireHooks {
   onState(state: ServerState): void;
@@ -22,6 +23,7 @@ const defaultTimeoutMs = 30_000;
 const connectMs = 60_000;
 const firstPauseMs = 500;
 const longestPauseMs = 60_000;
+const longestReason = 500;
 
 /** The connection to one upstream server: made in the background, again and again until it stands, and after a break. */
 export class Connection {
@@ -113,18 +115,22 @@ export class Connection {
   }
 
   /** A connection turned out to be gone; the next one is made after a pause, unless this one was not to blame. */
-  lost(link: Link, reason: string, isItsFault = true): void {
+  lost(link: Link, reason: Error, isItsFault = true): void {
     if (this.link !== link) return;
     this.link = undefined;
-    this.error = this.noise.explain(reason);
+    this.error = this.noise.explain(this.#tell(reason));
     if (!this.isStopping) this.#breakOff();
     if (!isItsFault) this.#failures = 0;
   }
 
   /** What went wrong, by one of our names: `asked` is what the server was asked for. */
   failure(error: unknown, asked: string): Failure {
-    return upstreamFailure(error, this.what, asked, this.timeoutMs);
+    const { what, timeoutMs } = this;
+    return upstreamFailure(error, { what, tool: asked, timeoutMs, tell: this.#tell });
   }
+
+  /** A server may repeat what we sent it: secrets go before the text is cut, as half of one would not be recognised. */
+  readonly #tell = (error: Error): string => cleanText(this.#deps.redact(reasonOf(error)), longestReason);
 
   async #open(): Promise<Link> {
     clearTimeout(this.#retry);
@@ -136,10 +142,11 @@ export class Connection {
       // The client half of the SDK comes with the first connection: many servers have no upstream.
       const { openLink } = await import('./link.ts');
       const onNoise = (line: string): void => this.noise.keep(line);
+      const onTrouble = (error: Error): void => this.noise.keep(`[connection] ${this.#tell(error)}`);
       const link = await openLink(
         config,
         this.#hooks,
-        { ...this.#deps, onNoise, signal: this.#stopping.signal, accessToken: this.#accessToken },
+        { ...this.#deps, onNoise, onTrouble, signal: this.#stopping.signal, accessToken: this.#accessToken },
         connectMs,
       );
       if (this.isStopping) {
@@ -149,7 +156,7 @@ export class Connection {
       this.#stands(link);
       return link;
     } catch (error) {
-      this.error = this.noise.explain((error as Error).message);
+      this.error = this.noise.explain(this.#tell(error as Error));
       const failure = this.failure(error instanceof Failure ? error : new Error(this.error), 'connect');
       this.noise.keep(`[connect] ${failure.message}`);
       this.#breakOff();
@@ -170,7 +177,7 @@ export class Connection {
     this.error = undefined;
     const { capabilities, instructions, serverInfo } = link;
     this.about = { capabilities, instructions, serverInfo };
-    link.onClose(() => this.lost(link, 'the connection was closed'));
+    link.onClose(() => this.lost(link, new WireClosed('the connection was closed')));
     this.#become('connected');
     this.#hooks.onLink(link);
   }

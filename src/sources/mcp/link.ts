@@ -1,17 +1,11 @@
-import {
-  Client,
-  SSEClientTransport,
-  SdkError,
-  SdkHttpError,
-  StreamableHTTPClientTransport,
-} from '@modelcontextprotocol/client';
+import { Client, SseError, SdkError, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import type { SubscriptionFilter, Transport } from '@modelcontextprotocol/client';
 import { fail, type ServerConfig } from '../../schema/index.ts';
+import { hasForgotten, httpStatus, httpTransport, sseTransport } from './http-transports.ts';
 import { planLaunch } from './launch.ts';
-import { accessTokens, type AccessTokens } from './oauth.ts';
 import { StdioPipe } from './stdio-pipe.ts';
 import type { WayOut } from './way-out.ts';
-import { ProcessWire, Wire, type RequestOptions, type WireHooks } from './wire.ts';
+import { ProcessWire, Wire, WireClosed, type RequestOptions, type WireHooks } from './wire.ts';
 
 /** What one upstream connection offers, whatever its transport and era. */
 export interface Link {
@@ -25,8 +19,8 @@ export interface Link {
   notify(method: string, params: Record<string, unknown>): Promise<void>;
   /** 2026 era: asks to be told of changes; undefined when the server has nothing to tell. */
   listen(filter: SubscriptionFilter): Promise<{ closed: Promise<unknown>; close(): Promise<void> } | undefined>;
-  /** The HTTP status behind an error of this connection. */
-  statusOf(error: unknown): number | undefined;
+  /** True when this error says that the server knows nothing of our session any more. */
+  hasForgotten(error: unknown): boolean;
   onClose(listener: () => void): void;
   close(): Promise<void>;
   /** Closes as soon as nobody waits for an answer on it. */
@@ -42,7 +36,9 @@ export interface LinkDeps {
   fetchFor: WayOut['fetchFor'];
   /** Set for a server that wants access tokens. */
   accessToken?: ((rejected?: string) => Promise<string>) | undefined;
+  /** What a process wrote to stderr. */
   onNoise(line: string): void;
+  onTrouble(error: Error): void;
   /** Gives up a connection that is still being made. */
   signal: AbortSignal;
 }
@@ -100,34 +96,12 @@ async function openProcess(config: ServerConfig, hooks: WireHooks, deps: LinkDep
 }
 
 function openHttp(config: ServerConfig, hooks: WireHooks, deps: LinkDeps, connectMs: number): Promise<Link> {
-  const url = new URL(config.url ?? '');
-  const inner = new StreamableHTTPClientTransport(url, {
-    ...httpOptions(url, config, deps),
-    reconnectionOptions: {
-      initialReconnectionDelay: 500,
-      maxReconnectionDelay: 10_000,
-      reconnectionDelayGrowFactor: 2,
-      maxRetries: 5,
-    },
-  });
+  const inner = httpTransport(config, deps);
   return handShake(new Wire(inner, hooks), inner, deps, connectMs, false);
 }
 
-function httpOptions(
-  url: URL,
-  { headers = {} }: ServerConfig,
-  { fetchFor, accessToken }: LinkDeps,
-): { fetch: typeof globalThis.fetch; requestInit: RequestInit; authProvider?: AccessTokens } {
-  return {
-    fetch: fetchFor(url.href),
-    requestInit: { headers },
-    ...(accessToken && { authProvider: accessTokens(accessToken) }),
-  };
-}
-
 function openSse(config: ServerConfig, hooks: WireHooks, deps: LinkDeps, connectMs: number): Promise<Link> {
-  const url = new URL(config.url ?? '');
-  const inner = new SSEClientTransport(url, httpOptions(url, config, deps));
+  const inner = sseTransport(config, deps);
   return handShake(new Wire(inner, hooks), inner, deps, connectMs, true);
 }
 
@@ -146,17 +120,18 @@ async function handShake(
     },
   );
   const isHttp = !(inner instanceof StdioPipe);
-  client.onerror = (error) => deps.onNoise(`[connection] ${error.message.slice(0, 500)}`);
-  const giveUp = (): void => void wire.close().catch(() => {});
-  deps.signal.addEventListener('abort', giveUp);
+  client.onerror = (error) => {
+    deps.onTrouble(error);
+    // With its stream an SSE server has lost our session; another stream alone would not bring it back.
+    if (error instanceof SseError) void wire.close().catch(() => {});
+  };
   try {
     deps.signal.throwIfAborted();
-    await client.connect(wire, { timeout: connectMs, ...(isLegacy && { prior: { kind: 'legacy' } }) });
+    const connecting = client.connect(wire, { timeout: connectMs, ...(isLegacy && { prior: { kind: 'legacy' } }) });
+    await inTime(connecting, connectMs, deps.signal);
   } catch (error) {
     await wire.close().catch(() => {});
     throw error;
-  } finally {
-    deps.signal.removeEventListener('abort', giveUp);
   }
   const era = client.getProtocolEra() === 'modern' ? 'modern' : 'legacy';
   const protocolVersion = client.getNegotiatedProtocolVersion() ?? '';
@@ -180,7 +155,7 @@ async function handShake(
     request: (method, params, options) => wire.request(method, params, options),
     notify: (method, params) => wire.notify(method, params),
     listen: async (filter) => (era === 'modern' ? client.listen(filter) : undefined),
-    statusOf: httpStatus,
+    hasForgotten: (error) => hasForgotten(error, era),
     onClose: (listener) => void closeListeners.push(listener),
     close: () => endLink(client, inner),
     retire() {
@@ -195,6 +170,24 @@ async function handShake(
   };
 }
 
+/** The SDK bounds only some steps of a connection: a server may also leave the others unanswered. */
+async function inTime(connecting: Promise<void>, ms: number, signal: AbortSignal): Promise<void> {
+  let giveUp = (): void => {};
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    giveUp = () => reject(new WireClosed('the server is stopping'));
+    timer = setTimeout(() => reject(new Error(`no connection within ${ms} ms`)), ms).unref();
+    signal.addEventListener('abort', giveUp);
+  });
+  connecting.catch(() => {});
+  try {
+    await Promise.race([connecting, late]);
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener('abort', giveUp);
+  }
+}
+
 async function endLink(client: Client, inner: Transport): Promise<void> {
   if (inner instanceof StreamableHTTPClientTransport)
     await Promise.race([
@@ -202,9 +195,4 @@ async function endLink(client: Client, inner: Transport): Promise<void> {
       new Promise((resolve) => setTimeout(resolve, 500).unref()),
     ]);
   await client.close().catch(() => {});
-}
-
-/** The HTTP status behind an error of the SDK's transports. */
-function httpStatus(error: unknown): number | undefined {
-  return error instanceof SdkHttpError ? Number((error.data as { status?: number } | undefined)?.status) : undefined;
 }

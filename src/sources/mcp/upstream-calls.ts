@@ -137,15 +137,13 @@ export class UpstreamCalls {
 
   /** Over HTTP nobody tells us that a server is gone: a failed request does. True when it has forgotten our session. */
   #noticeHttp(link: Link, error: unknown): boolean {
-    const status = link.statusOf(error);
-    if (status === undefined) {
+    if (!link.hasForgotten(error)) {
       if (!link.isHttp || !isNetworkError(error)) return false;
-      this.#connection.lost(link, (error as Error).message);
+      this.#connection.lost(link, error as Error);
       link.retire();
       return false;
     }
-    if (status !== 404) return false;
-    this.#connection.lost(link, 'the server has forgotten our session', false);
+    this.#connection.lost(link, new Error('the server has forgotten our session'), false);
     void link.close().catch(() => {});
     return true;
   }

@@ -37,6 +37,8 @@ type Incoming = {
 const reverseMethods = new Set(['elicitation/create', 'sampling/createMessage', 'roots/list']);
 /** Far above what the SDK's own counter reaches, so that both can share one connection. */
 const firstId = 1_000_000_000;
+/** How long a server may take to receive what needs no answer. */
+const noticeMs = 5_000;
 
 /**
  * A transport that stands between the SDK's client and the real one. The SDK negotiates the era and keeps the
@@ -77,8 +79,11 @@ export class Wire implements Transport {
     await this.#inner.start();
   }
 
+  /** Whatever wants no answer is given up soon: a server that leaves such requests open would use up all connections. */
   send(message: JSONRPCMessage, options?: TransportSendOptions): Promise<void> {
-    return this.#inner.send(message, options);
+    if (!this.hasPerRequestStream || options?.requestSignal || ('method' in message && 'id' in message))
+      return this.#inner.send(message, options);
+    return this.#inner.send(message, { ...options, requestSignal: AbortSignal.timeout(noticeMs) });
   }
 
   async close(): Promise<void> {
@@ -132,7 +137,7 @@ export class Wire implements Transport {
   }
 
   notify(method: string, params: Record<string, unknown>): Promise<void> {
-    return this.#inner.send({ jsonrpc: '2.0', method, params: this.#withMeta(params) });
+    return this.send({ jsonrpc: '2.0', method, params: this.#withMeta(params) });
   }
 
   #withMeta(params: Record<string, unknown>, progressToken?: number): Record<string, unknown> {
@@ -190,11 +195,11 @@ export class Wire implements Transport {
     this.#reverse.set(id, control);
     try {
       const result = (await this.#hooks.onRequest(method, params, control.signal)) as Record<string, unknown>;
-      await this.#inner.send({ jsonrpc: '2.0', id, result });
+      await this.send({ jsonrpc: '2.0', id, result });
     } catch (error) {
       const { code, message } = error as RpcError;
       const answer = { code: typeof code === 'number' ? code : -32603, message: message ?? 'failed' };
-      await this.#inner.send({ jsonrpc: '2.0', id, error: answer }).catch(() => {});
+      await this.send({ jsonrpc: '2.0', id, error: answer }).catch(() => {});
     } finally {
       this.#reverse.delete(id);
     }

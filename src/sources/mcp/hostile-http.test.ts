@@ -1,0 +1,143 @@
+import { afterEach, test } from 'node:test';
+import assert from 'node:assert/strict';
+import type { ServerResponse } from 'node:http';
+import { oldServer, type OldServer, type OldServerOptions } from '../../../test/mcp/old-http-server.ts';
+import { closeServers, connected, openServers, run } from '../../../test/mcp/upstream-bench.ts';
+import { until } from '../../../test/kit/until.ts';
+import { openLink, type LinkDeps } from './link.ts';
+import type { McpServersDeps } from './servers.ts';
+
+const opened: OldServer[] = [];
+afterEach(async () => {
+  await closeServers();
+  for (const each of opened.splice(0)) each.close();
+});
+
+async function upstream(options: OldServerOptions): Promise<OldServer> {
+  const server = await oldServer(options);
+  opened.push(server);
+  return server;
+}
+
+async function connect(options: OldServerOptions, more: Partial<McpServersDeps> = {}, timeoutMs = 30_000) {
+  const old = await upstream(options);
+  const { servers } = await openServers({ old: { url: old.url, timeoutMs } }, more);
+  await connected(servers);
+  return { old, servers };
+}
+
+const isCall = (body: string): boolean => body.includes('"tools/call"');
+
+test('an older server that calls a forgotten session a bad request is greeted anew within the call', async () => {
+  let known = 's1';
+  const { servers, old } = await connect({
+    before(incoming, outgoing, body) {
+      if (!isCall(body) || incoming.headers['mcp-session-id'] === known) return false;
+      const error = { code: -32000, message: 'Bad Request: No valid session ID provided' };
+      outgoing.writeHead(400, { 'content-type': 'application/json' });
+      outgoing.end(JSON.stringify({ jsonrpc: '2.0', id: null, error }));
+      return true;
+    },
+  });
+  known = 's2';
+  assert.equal((await run(servers, 'old', 'hi')).value, 'hi');
+  assert.equal(old.seen.filter(({ body }) => body.includes('"initialize"')).length, 2);
+});
+
+test('a server that leaves a notification of the greeting unanswered is given up in time', async () => {
+  const old = await upstream({ before: (_incoming, _outgoing, body) => body.includes('notifications/initialized') });
+  const deps: LinkDeps = {
+    version: '0',
+    home: '/nowhere',
+    fetchFor: () => fetch,
+    onNoise() {},
+    onTrouble() {},
+    signal: new AbortController().signal,
+  };
+  const hooks = { onNotification() {}, onRequest: async () => ({}) };
+  await assert.rejects(openLink({ url: old.url }, hooks, deps, 500), /no connection within 500 ms/);
+});
+
+test('requests that want no answer do not stay open when a server leaves them so', async () => {
+  const left: ServerResponse[] = [];
+  const { servers } = await connect(
+    {
+      before(_incoming, outgoing, body) {
+        if (body.includes('notifications/cancelled')) left.push(outgoing);
+        return isCall(body) || body.includes('notifications/cancelled');
+      },
+    },
+    {},
+    100,
+  );
+  await assert.rejects(run(servers, 'old', 'hi'), { code: 'tool.timeout' });
+  await until(() => left.length === 1 && left[0]?.destroyed);
+});
+
+test('how soon a stream is opened again is not for the server alone to say', async () => {
+  let pauseMs = 0;
+  const streams: number[] = [];
+  const { servers } = await connect(
+    {
+      before(incoming, outgoing, body) {
+        if (incoming.method !== 'GET' && !isCall(body)) return false;
+        if (incoming.method === 'GET') streams.push(performance.now());
+        outgoing.writeHead(200, { 'content-type': 'text/event-stream' });
+        outgoing.end(`id: 1\nretry: ${pauseMs}\ndata:\n\n`);
+        return true;
+      },
+    },
+    {},
+    300,
+  );
+  await until(() => streams.length >= 4);
+  const gaps = streams.slice(1).map((at, index) => at - streams[index]!);
+  assert.ok(Math.min(...gaps) > 100, gaps.join());
+  pauseMs = 100_000_000;
+  const calls = [1, 2, 3].map(() => assert.rejects(run(servers, 'old', 'hi'), { code: 'tool.timeout' }));
+  await Promise.all(calls);
+  await closeServers();
+  const timers = process.getActiveResourcesInfo().filter((each) => each === 'Timeout');
+  assert.ok(timers.length <= 1, 'only the test itself may still wait');
+});
+
+test('a refusal is told with its status, briefly, without a page, and without half a secret', async () => {
+  const secret = 'a-secret-of-forty-characters-as-many-are';
+  let answer = { status: 500, text: '' };
+  const { servers } = await connect(
+    {
+      before(_incoming, outgoing, body) {
+        if (isCall(body)) outgoing.writeHead(answer.status).end(answer.text);
+        return isCall(body);
+      },
+    },
+    { redact: <T>(value: T): T => JSON.parse(JSON.stringify(value).replaceAll(secret, '[secret]')) as T },
+  );
+  const reason = async (status: number, text: string): Promise<string> => {
+    answer = { status, text };
+    return run(servers, 'old', 'hi').then(
+      () => 'no error',
+      (error: Error) => error.message,
+    );
+  };
+  const begin = 'MCP server old could not be reached: it answered';
+  assert.equal(await reason(429, 'slow down'), `${begin} 429: slow down`);
+  assert.equal(await reason(503, `<html>${'x'.repeat(100_000)}`), `${begin} 503`);
+  const cut = await reason(500, 'x'.repeat(463) + secret + 'y'.repeat(200_000));
+  assert.ok(cut.length < 600 && cut.includes('xxx') && !cut.includes(secret.slice(0, 8)), cut);
+  assert.ok(!servers.byName('old')?.lines.join().includes(secret.slice(0, 8)));
+});
+
+test('an answer that is no message of the protocol is called so', async () => {
+  let text = '';
+  const { servers } = await connect({
+    before(_incoming, outgoing, body) {
+      if (isCall(body)) outgoing.writeHead(200, { 'content-type': 'application/json' }).end(text);
+      return isCall(body);
+    },
+  });
+  for (text of ['{"hello":1}', '{"jsonrpc": oops', ''])
+    await assert.rejects(run(servers, 'old', 'hi'), {
+      message: 'MCP server old could not be reached: its answer is no JSON-RPC message',
+    });
+});

@@ -1,0 +1,73 @@
+import { SSEClientTransport, SdkHttpError, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import type { ServerConfig } from '../../schema/index.ts';
+import { boundedFetch } from './bounded-fetch.ts';
+import { accessTokens, type AccessTokens } from './oauth.ts';
+import type { LinkDeps } from './link.ts';
+
+type Fetch = typeof globalThis.fetch;
+type HttpDeps = Pick<LinkDeps, 'fetchFor' | 'accessToken'>;
+
+/** How soon a stream that ended is opened again; a server may wish for a pause between these. */
+const shortestPauseMs = 250;
+const longestPauseMs = 10_000;
+
+/** An SSE server takes a message at once and answers on its stream; one that holds a request longer than this is stuck. */
+const longestPostMs = 120_000;
+
+export function httpTransport(config: ServerConfig, deps: HttpDeps): StreamableHTTPClientTransport {
+  const url = new URL(config.url ?? '');
+  return new StreamableHTTPClientTransport(url, {
+    ...httpOptions(url, config, deps),
+    reconnectionOptions: {
+      initialReconnectionDelay: 500,
+      maxReconnectionDelay: longestPauseMs,
+      reconnectionDelayGrowFactor: 2,
+      maxRetries: 5,
+    },
+    reconnectionScheduler(reconnect, wishedMs) {
+      const timer = setTimeout(reconnect, Math.min(Math.max(wishedMs, shortestPauseMs), longestPauseMs));
+      timer.unref();
+      return () => clearTimeout(timer);
+    },
+  });
+}
+
+export function sseTransport(config: ServerConfig, deps: HttpDeps): SSEClientTransport {
+  const url = new URL(config.url ?? '');
+  const options = httpOptions(url, config, deps);
+  const postMs = Math.max(longestPostMs, 2 * (config.timeoutMs ?? 0));
+  return new SSEClientTransport(url, { ...options, fetch: endingPosts(options.fetch, postMs) });
+}
+
+function httpOptions(
+  url: URL,
+  { headers = {} }: ServerConfig,
+  { fetchFor, accessToken }: HttpDeps,
+): { fetch: Fetch; requestInit: RequestInit; authProvider?: AccessTokens } {
+  return {
+    fetch: boundedFetch(fetchFor(url.href)),
+    requestInit: { headers },
+    ...(accessToken && { authProvider: accessTokens(accessToken) }),
+  };
+}
+
+function endingPosts(fetch: Fetch, ms: number): Fetch {
+  return (input, init) => {
+    if (init?.method !== 'POST') return fetch(input, init);
+    const deadline = AbortSignal.timeout(ms);
+    return fetch(input, { ...init, signal: init.signal ? AbortSignal.any([init.signal, deadline]) : deadline });
+  };
+}
+
+/** The HTTP status behind an error of the SDK's transports; that of SSE tells it only in words. */
+export function httpStatus(error: unknown): number | undefined {
+  if (error instanceof SdkHttpError) return Number((error.data as { status?: number } | undefined)?.status);
+  const said = /^Error POSTing to endpoint \(HTTP (\d{3})\)/.exec((error as Error).message);
+  return said ? Number(said[1]) : undefined;
+}
+
+/** A forgotten session is a 404, but many older servers call it a bad request. */
+export function hasForgotten(error: unknown, era: 'modern' | 'legacy'): boolean {
+  const status = httpStatus(error);
+  return status === 404 || (status === 400 && era === 'legacy' && /session/i.test((error as Error).message));
+}
