@@ -60,11 +60,16 @@ export const mayHoldLongInteger = (text: string): boolean => longDigits.test(tex
  * JSON.parse, except that an integer which JavaScript would write differently than it stands there is kept as it is
  * written, as an object for which `isLongInteger` is true and which JSON.stringify writes unchanged.
  */
-export function parseExactly(text: string): unknown {
+export const parseExactly = (text: string): unknown => parseKeeping(text, (digits) => engine.rawJSON(digits));
+
+/** JSON.parse for what is read by programs and people, except that such an integer becomes a text of its digits. */
+export const parseForReaders = (text: string): unknown => parseKeeping(text, (digits) => digits);
+
+function parseKeeping(text: string, keep: (digits: string) => unknown): unknown {
   if (!mayHoldLongInteger(text)) return JSON.parse(text);
   try {
     return engine.parse(text, (_key, value, { source = '' }) =>
-      longInteger.test(source) && String(value) !== source ? engine.rawJSON(source) : value,
+      longInteger.test(source) && String(value) !== source ? keep(source) : value,
     );
   } catch (error) {
     // Nested more deeply than the engine can look twice: for every reader of ours that is too deep.

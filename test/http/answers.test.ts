@@ -32,8 +32,36 @@ test('answers are read as what they are', async () => {
   assert.deepEqual(await value('text/plain', '{"a":1}', { encoding: 'json' }), { a: 1 });
   assert.equal(await value('application/json', ''), null);
   assert.equal(await value('application/json', '', { encoding: 'text' }), null);
+  assert.deepEqual(await value('application/json', Buffer.from('\ufeff{"a":"é"}', 'utf16le')), { a: 'é' });
+  assert.equal(await value('text/plain', Buffer.from([0xe9])), 'é', 'as old servers mean it');
   const picture = (await value('image/png', Buffer.from([1, 2, 3]))) as { content: unknown[] };
   assert.deepEqual(picture.content, [{ type: 'image', mimeType: 'image/png', data: 'AQID' }]);
+});
+
+test('an answer that is no text is kept as bytes, whatever it is called', async () => {
+  const bytes = Buffer.from([0x50, 0x4b, 3, 4, 0xff, 0xfe, 0x80]);
+  for (const contentType of ['application/vnd.ms-excel', '']) {
+    server.answer = (_, to) => to.writeHead(200, contentType === '' ? {} : { 'content-type': contentType }).end(bytes);
+    const { content } = (await ask()).value as { content: { resource: { blob: string; mimeType: string } }[] };
+    assert.equal(content[0]!.resource.blob, bytes.toString('base64'));
+    assert.equal(content[0]!.resource.mimeType, contentType || 'application/octet-stream');
+  }
+});
+
+test('integers of an answer that are too long for a number come as text, digit by digit', async () => {
+  const body = '{"id":9007199254740993,"all":[-12345678901234567890,9007199254740991,1.5]}';
+  const value = { id: '9007199254740993', all: ['-12345678901234567890', 9007199254740991, 1.5] };
+  server.answer = (_, to) => to.writeHead(200, { 'content-type': 'application/json' }).end(body);
+  assert.deepEqual((await ask()).value, value);
+  assert.equal((await ask({}, { select: '/id' })).value, value.id);
+  server.answer = (_, to) => to.writeHead(200, { 'content-type': 'application/x-ndjson' }).end(`${body}\n`);
+  assert.deepEqual((await ask()).value, [value]);
+});
+
+test('what a server says of its failure is read in its charset', async () => {
+  server.answer = (_, to) =>
+    to.writeHead(400, { 'content-type': 'text/plain; charset=iso-8859-1' }).end(Buffer.from('Größe', 'latin1'));
+  await assert.rejects(ask(), /answered 400: Größe/);
 });
 
 test('select takes a JSON Pointer or JMESPath, and what is not there is null', async () => {

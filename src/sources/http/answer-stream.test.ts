@@ -20,6 +20,14 @@ test('events are their data, with the lines of one event together', () => {
   assert.deepEqual(itemsOf('events', 'data: a\ndata:b\r\n\r\nevent: x\n\ndata: c\n\ndata: [DONE]\n\n'), ['a\nb', 'c']);
 });
 
+test('a mark of the encoding before the first event is no part of it, however it is cut', () => {
+  for (const kind of ['events', 'lines'] as const) {
+    const text = kind === 'events' ? 'data: a\n\ndata: b\n\n' : 'a\nb';
+    assert.deepEqual(itemsOf(kind, '\ufeff', text), ['a', 'b']);
+    assert.deepEqual(itemsOf(kind, `\ufeff${text}`), ['a', 'b']);
+  }
+});
+
 test('a piece of millions of lines is read in no time', () => {
   const startedAt = performance.now();
   assert.equal(itemsOf('lines', '1\n'.repeat(1_000_000)).length, 1_000_000);

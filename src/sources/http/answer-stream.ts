@@ -27,8 +27,11 @@ export function itemReader(kind: 'events' | 'lines', onItem: (text: string) => v
   const decoder = new StringDecoder('utf8');
   const take = kind === 'events' ? eventLines(onItem) : plainLines(onItem);
   let rest = '';
+  let isFirst = true;
   const feed = (text: string): void => {
-    rest += text;
+    // The mark that some servers put before the first character is no part of the first line.
+    rest += isFirst && text.startsWith('\uFEFF') ? text.slice(1) : text;
+    isFirst &&= text === '';
     let from = 0;
     const next = lineEnds(rest);
     for (;;) {

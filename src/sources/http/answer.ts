@@ -1,7 +1,7 @@
-import { fail, jsonFault, jsonText, type HttpImpl, type ToolResult } from '../../schema/index.ts';
+import { fail, jsonFault, jsonText, parseForReaders, type HttpImpl, type ToolResult } from '../../schema/index.ts';
 import type { RedactedItem, Redactor } from '../../store/index.ts';
 import { itemReader, streamKind } from './answer-stream.ts';
-import { decodeText } from './decode-text.ts';
+import { decodeText, isNoText } from './decode-text.ts';
 import type { DialAnswer } from './dialler.ts';
 import { readBody, readBytes } from './read-body.ts';
 import { compileSelect } from './select.ts';
@@ -48,7 +48,8 @@ export function compileAnswer(response: HttpImpl['response'] = {}): AnswerPlan {
       if (kind) return pick(await readItems(answer, kind, response.encoding, limits, onItem));
       const bytes = await readBytes(answer, maxBytes, tool);
       if (bytes.length === 0) return pick(null);
-      if (isBinary(contentType) && response.encoding === undefined && !isSelecting)
+      const isBytes = isBinary(contentType) || isNoText(bytes, contentType);
+      if (isBytes && response.encoding === undefined && !isSelecting)
         return binary(redactor.bytes(bytes), contentType, answer.url, keepBlob);
       return pick(
         parse(
@@ -101,7 +102,7 @@ function parse(text: string, encoding: Encoding, contentType: string, tool: stri
   if (!isJson && contentType !== '' && !/^\s*[[{]/.test(text)) return text;
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    value = parseForReaders(text);
   } catch (error) {
     if (!isJson) return text;
     throw fail('tool.failed', {
@@ -137,7 +138,7 @@ function nesting(text: string): number {
 function itemOf(text: string, tool: string): unknown {
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    value = parseForReaders(text);
   } catch {
     return text;
   }
@@ -163,7 +164,7 @@ async function binary(
   url: URL,
   keepBlob: KeepBlob | undefined,
 ): Promise<ToolResult> {
-  const mimeType = contentType.split(';')[0]?.trim() ?? '';
+  const mimeType = contentType.split(';')[0]?.trim() || 'application/octet-stream';
   const data = bytes.toString('base64');
   const kind = (['image', 'audio'] as const).find((each) => mimeType.startsWith(`${each}/`));
   const block = kind

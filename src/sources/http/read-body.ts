@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate, createZstdDecompress, type Zlib } from 'node:zlib';
 import { fail } from '../../schema/index.ts';
+import { decodeText } from './decode-text.ts';
 import type { DialAnswer } from './dialler.ts';
 
 type Unpacker = NodeJS.ReadWriteStream & Zlib;
@@ -63,7 +64,8 @@ export function readBody(
 
 /** The whole body as text, at most `maxBytes` of it. */
 export async function readText(answer: DialAnswer, maxBytes: number, tool: string): Promise<string> {
-  return (await readBytes(answer, maxBytes, tool)).toString('utf8');
+  const bytes = await readBytes(answer, maxBytes, tool);
+  return decodeText(bytes, String(answer.headers['content-type'] ?? ''));
 }
 
 export async function readBytes(answer: DialAnswer, maxBytes: number, tool: string): Promise<Buffer> {

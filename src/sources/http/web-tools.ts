@@ -1,5 +1,13 @@
 import { Type } from 'typebox';
-import { asFailure, fail, jsonFault, offerTool, type BuiltInBundle, type Call } from '../../schema/index.ts';
+import {
+  asFailure,
+  fail,
+  jsonFault,
+  offerTool,
+  type BuiltInBundle,
+  type Call,
+  parseForReaders,
+} from '../../schema/index.ts';
 import { decodeText } from './decode-text.ts';
 import type { Dialler } from './dialler.ts';
 import type { MarkdownMaker } from './markdown.ts';
@@ -133,7 +141,7 @@ async function fetchOne({ dialler, markdown }: WebDeps, args: FetchArgs, signal:
 
 function parseJson(text: string, contentType: string): unknown {
   try {
-    return JSON.parse(text) as unknown;
+    return parseForReaders(text);
   } catch (error) {
     throw fail('tool.failed', {
       reason: `The page is no JSON (${contentType || 'no content type'}): ${jsonFault(error)}`,
