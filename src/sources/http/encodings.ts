@@ -22,6 +22,14 @@ export function forHeader(value: unknown): string {
   return text;
 }
 
+/** A value as part of a cookie: nothing in it can end the cookie and begin another. */
+export function forCookie(value: unknown): string {
+  if (Array.isArray(value)) return value.map(forCookie).join(',');
+  const text = asText(value);
+  if (/[\x00-\x1f\x7f]/.test(text)) throw new TemplateProblem('a value for a cookie holds a control character');
+  return text.toWellFormed().replace(/[^\x21\x23-\x2b\x2d-\x3a\x3c-\x5b\x5d-\x7e]/gu, encodeURIComponent);
+}
+
 /** A value inside a text that is JSON: `inString` says whether the placeholder stands between quotes. */
 export function forJsonText(value: unknown, inString: boolean): string {
   return inString ? JSON.stringify(asText(value)).slice(1, -1) : JSON.stringify(value);

@@ -1,7 +1,7 @@
 import type { FieldStyle, HttpAuth, HttpImpl, JsonSchema } from '../../schema/index.ts';
 import { compileAuth, type AuthPlan } from './auth.ts';
 import { compileBody, compileValue, type BodyTemplate } from './body-template.ts';
-import { forHeader, forQuery } from './encodings.ts';
+import { forCookie, forHeader, forQuery } from './encodings.ts';
 import { fieldPair, fieldsOf } from './field-styles.ts';
 import { isConnectionHeader, isHeaderName } from './header-names.ts';
 import {
@@ -144,13 +144,33 @@ const amongText = (value: unknown): string => (Array.isArray(value) ? value.map(
 interface HeaderPlan {
   name: string;
   template: Template;
+  fill(values: Values): string | undefined;
 }
 
 function compileHeader(name: string, value: string, declared: ReadonlySet<string>): HeaderPlan {
   checkHeaderName(name);
   const template = parseTemplate(value, declared);
   for (const part of template) if (typeof part === 'string') forHeader(part);
-  return { name, template };
+  const fill =
+    name.toLowerCase() === 'cookie'
+      ? compileCookies(value, declared)
+      : (values: Values) => fillText(template, values, forHeader);
+  return { name, template, fill };
+}
+
+/** Each cookie for itself: one whose value is missing is left out, and an argument stays inside its own. */
+function compileCookies(text: string, declared: ReadonlySet<string>): HeaderPlan['fill'] {
+  const pairs = (text.match(/(?:\$\{[^}]*\}|[^;])+/g) ?? []).map((pair) => parseTemplate(pair.trim(), declared));
+  return (values) => {
+    const filled = pairs.flatMap((pair) => {
+      // Alone it stands for whole cookies.
+      const isWhole = loneRef(pair) !== undefined;
+      return (
+        fillText(pair, values, (value, ref) => (isWhole || ref.kind !== 'arg' ? forHeader : forCookie)(value)) ?? []
+      );
+    });
+    return filled.length > 0 ? filled.join('; ') : undefined;
+  };
 }
 
 /** Throws TemplateProblem for what is no header name, or one that only the connection may set. */
@@ -170,8 +190,8 @@ interface Parts {
 function buildRequest({ method, url, query, headers, body }: Parts, values: Values): BuiltRequest {
   const search = query.flatMap((each) => each.fill(values));
   const filled: Record<string, string> = {};
-  for (const { name, template } of headers) {
-    const text = fillText(template, values, forHeader);
+  for (const { name, fill } of headers) {
+    const text = fill(values);
     if (text !== undefined) filled[name.toLowerCase()] = text.trim();
   }
   const sent = body?.fill(values);

@@ -104,7 +104,11 @@ export function resolveRef(ref: Ref, values: Values): unknown {
 }
 
 /** Fills a template, each value by `encode`; undefined when a value is missing. */
-export function fillText(template: Template, values: Values, encode: (value: unknown) => string): string | undefined {
+export function fillText(
+  template: Template,
+  values: Values,
+  encode: (value: unknown, ref: Ref) => string,
+): string | undefined {
   let filled = '';
   for (const part of template) {
     if (typeof part === 'string') {
@@ -113,7 +117,7 @@ export function fillText(template: Template, values: Values, encode: (value: unk
     }
     const value = resolveRef(part, values);
     if (value === undefined || value === null) return undefined;
-    filled += encode(value);
+    filled += encode(value, part);
   }
   return filled;
 }

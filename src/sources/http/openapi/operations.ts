@@ -229,12 +229,9 @@ function swaggerBody(
   return { ...made, styles: formStyles(given, undefined, hasParts, document) };
 }
 
-/** One Cookie header: all that is required; an optional one only when it stands alone, because a missing value leaves the header out. */
-function cookieHeader(args: Arguments, secret: string | undefined): Record<string, string> {
-  const needed = args.cookies.filter((each) => each.isRequired).map((each) => each.pair);
-  const only = args.cookies.length === 1 && secret === undefined ? args.cookies.map((each) => each.pair) : needed;
-  if (only.length < args.cookies.length) args.notes.push('optional cookies beside others are not sent');
-  const all = [...(secret === undefined ? [] : [secret]), ...only];
+/** All cookies in one header; one that is not given is left out when it is sent. */
+function cookieHeader({ cookies }: Arguments, secret: string | undefined): Record<string, string> {
+  const all = secret === undefined ? cookies : [secret, ...cookies];
   return all.length === 0 ? {} : { Cookie: all.join('; ') };
 }
 

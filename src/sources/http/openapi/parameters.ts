@@ -13,7 +13,8 @@ export interface Arguments {
   /** How values of the query that are no plain ones are written. */
   queryStyles: Record<string, FieldStyle>;
   headers: Record<string, string>;
-  cookies: { pair: string; isRequired: boolean }[];
+  /** `name=value` each. */
+  cookies: string[];
   /** Placeholder for each name in braces of the path. */
   path: Map<string, string>;
   notes: string[];
@@ -64,7 +65,7 @@ export function addParameter(args: Arguments, parameter: Value, document: ApiDoc
       return void args.notes.push(`the header ${name.slice(0, 40)} cannot be set by a tool`);
     args.headers[name] = placeholder(declare(args, name, schema, isRequired));
   } else if (place === 'cookie')
-    args.cookies.push({ pair: `${literal(name)}=${placeholder(declare(args, name, schema, isRequired))}`, isRequired });
+    args.cookies.push(`${literal(name)}=${placeholder(declare(args, name, schema, isRequired))}`);
   else if (place === 'path') {
     if (!args.path.has(name))
       args.path.set(name, pathPrefix(args, name, parameter) + placeholder(declare(args, name, schema, true)));
