@@ -70,6 +70,7 @@ test('a listed name may lead to public addresses only, unless the private one is
     'fd00::1',
     '::ffff:10.2.0.1',
     '64:ff9b::7f00:1',
+    '::7f00:1',
     '2002:7f00:1::',
     '100.64.0.1',
     '224.0.0.1',

@@ -95,8 +95,11 @@ export function parseHostEntry(entry: string): ParsedEntry | undefined {
 
 /** Of the public internet; whatever is reserved for anything else is private here. */
 function isPublic(address: Address): boolean {
-  return address.range() === 'unicast';
+  return address.range() === 'unicast' && (address.kind() === 'ipv4' || address.match(publicIpv6));
 }
+
+/** Nothing else was ever given out: `::7f00:1`, an old way to write an IPv4 address, is no host of the internet. */
+const publicIpv6 = ipaddr.parseCIDR('2000::/3');
 
 function parseNet(text: string): ParsedEntry | undefined {
   try {
