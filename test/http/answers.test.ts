@@ -40,7 +40,7 @@ test('answers are read as what they are', async () => {
 
 test('an answer that is no text is kept as bytes, whatever it is called', async () => {
   const bytes = Buffer.from([0x50, 0x4b, 3, 4, 0xff, 0xfe, 0x80]);
-  for (const contentType of ['application/vnd.ms-excel', '']) {
+  for (const contentType of ['application/vnd.openxmlformats-officedocument.spreadsheetml.sheet', '']) {
     server.answer = (_, to) => to.writeHead(200, contentType === '' ? {} : { 'content-type': contentType }).end(bytes);
     const { content } = (await ask()).value as { content: { resource: { blob: string; mimeType: string } }[] };
     assert.equal(content[0]!.resource.blob, bytes.toString('base64'));

@@ -16,7 +16,7 @@ export function decodeText(bytes: Buffer, contentType: string): string {
 
 /** True for bytes that no charset which is named, or usual for this type, makes a text of. */
 export function isNoText(bytes: Buffer, contentType: string): boolean {
-  const isCalledText = /^\s*text\/|json|xml|javascript|x-www-form-urlencoded/i.test(contentType);
+  const isCalledText = /^\s*text\/|[/+](json|xml|javascript|x-www-form-urlencoded)\b/i.test(contentType);
   return !isCalledText && (charset(contentType) ?? marked(bytes)) === undefined && !isUtf8(bytes);
 }
 
