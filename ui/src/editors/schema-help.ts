@@ -124,7 +124,7 @@ function walk(
   const properties = each['properties'];
   if (Array.isArray(each['required']) && properties && typeof properties === 'object')
     for (const name of each['required'])
-      if (!(String(name) in properties))
+      if (!Object.hasOwn(properties, String(name)))
         report(`${pointer}/required`, t('schema.requiredMissing', { name: String(name) }));
   if (typeof each['pattern'] === 'string')
     try {

@@ -2,7 +2,7 @@ import { Field } from '../parts/fields.tsx';
 import { Icon } from '../parts/icon.tsx';
 import { t } from '../texts/index.ts';
 import { hintOf, pathTo, type NestingProps } from './field-props.ts';
-import { isObject, resolve, startOf } from './read-schema.ts';
+import { isObject, ownValue, resolve, startOf } from './read-schema.ts';
 import { useTyped } from './use-typed.ts';
 
 const openDepth = 2;
@@ -36,7 +36,7 @@ export function ObjectField(props: NestingProps) {
       root={root}
       label={name}
       path={pathTo(path, name)}
-      value={object[name]}
+      value={ownValue(object, name)}
       isRequired={required.has(name)}
       depth={depth + 1}
       problems={problems}

@@ -74,7 +74,8 @@ export function fits(value: unknown, schema: SchemaObject): boolean {
   if (kind === 'choice') return choicesOf(schema).some((each) => JSON.stringify(each) === JSON.stringify(value));
   if (kind !== 'object' || !isObject(value)) return fitsKind(value, kind);
   return Object.entries(isObject(schema['properties']) ? schema['properties'] : {}).every(
-    ([name, each]) => !isObject(each) || !('const' in each) || !(name in value) || each['const'] === value[name],
+    ([name, each]) =>
+      !isObject(each) || !('const' in each) || !Object.hasOwn(value, name) || each['const'] === value[name],
   );
 }
 
@@ -141,6 +142,10 @@ function isNesting(read: SchemaObject, root: JsonSchema): boolean {
 
 export const isObject = (value: unknown): value is SchemaObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** A field of a value; one that has the name of what every object inherits, such as `constructor`, is not there by itself. */
+export const ownValue = (object: SchemaObject, name: string): unknown =>
+  Object.hasOwn(object, name) ? object[name] : undefined;
 
 const kinds = new Set(['string', 'number', 'integer', 'boolean', 'array', 'object', 'null']);
 
