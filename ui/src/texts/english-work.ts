@@ -263,6 +263,8 @@ export const englishWork = {
   'origin.unknown.about': 'Neither an argument of the schema nor a secret that is set',
   'pairs.name': '{label}: name {number}',
   'pairs.value': '{label}: value {number}',
+  'pairs.noName': 'A row has a value but no name.',
+  'pairs.twice': 'There are two rows named {name}.',
   'function.name': 'Function',
   'function.hint': 'A public function of a built-in bundle or a pack, for example demo.foo.',
   'script.code': 'Program',

@@ -273,6 +273,8 @@ export const germanWork: Record<keyof typeof englishWork, string> = {
   'origin.unknown.about': 'Weder ein Argument des Schemas noch ein gesetztes Geheimnis',
   'pairs.name': '{label}: Name {number}',
   'pairs.value': '{label}: Wert {number}',
+  'pairs.noName': 'Eine Zeile hat einen Wert, aber keinen Namen.',
+  'pairs.twice': 'Es gibt zwei Zeilen mit dem Namen {name}.',
   'function.name': 'Funktion',
   'function.hint': 'Eine öffentliche Funktion eines eingebauten Bündels oder Packs, zum Beispiel demo.foo.',
   'script.code': 'Programm',

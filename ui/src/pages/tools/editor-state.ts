@@ -3,7 +3,8 @@ import type { HttpAuth, HttpImpl, ToolBody, ToolView } from '../../api/shapes.ts
 import { longInteger, lostInTool, tooLong } from '../../form/long-integer.ts';
 import { t } from '../../texts/index.ts';
 
-export type Pair = [name: string, value: string];
+/** A row of a map. A value that was stored as a list or another thing than text is written, and read again, as JSON. */
+export type Pair = [name: string, value: string, isJson?: true];
 export type AuthType = 'none' | HttpAuth['type'];
 
 export interface HttpDraft {
@@ -95,7 +96,9 @@ export const emptyDraft: ToolDraft = {
 };
 
 const pairsOf = (map: Record<string, unknown> | undefined): Pair[] =>
-  Object.entries(map ?? {}).map(([name, value]) => [name, typeof value === 'string' ? value : JSON.stringify(value)]);
+  Object.entries(map ?? {}).map(([name, value]) =>
+    typeof value === 'string' ? [name, value] : [name, JSON.stringify(value), true],
+  );
 
 const pretty = (value: unknown): string => (value === undefined ? '' : JSON.stringify(value, null, 2));
 
@@ -145,20 +148,21 @@ function httpDraft({ request, response = {} }: HttpImpl): HttpDraft {
 /** What is sent. Text that cannot be sent as it is (broken JSON, no number, an integer that would be another one) throws an ApiError that names its field. */
 export function bodyFrom(draft: ToolDraft): ToolBody {
   const problems: Detail[] = [];
+  const refuse = (path: string, message: string): void => void problems.push({ path, message });
   const json = (text: string, path: string): unknown => {
-    for (const { digits } of lostInTool(text).slice(0, 1)) problems.push({ path, message: tooLong(digits) });
+    for (const { digits } of lostInTool(text).slice(0, 1)) refuse(path, tooLong(digits));
     try {
       return JSON.parse(text);
     } catch (error) {
-      problems.push({ path, message: error instanceof Error ? error.message : String(error) });
+      refuse(path, error instanceof Error ? error.message : String(error));
       return undefined;
     }
   };
   const number = (text: string, path: string): number | undefined => {
     if (text.trim() === '') return undefined;
     const long = longInteger(text);
-    if (long) problems.push({ path, message: tooLong(long) });
-    if (!/^\d+$/.test(text.trim())) problems.push({ path, message: t('tool.notNumber') });
+    if (long) refuse(path, tooLong(long));
+    if (!/^\d+$/.test(text.trim())) refuse(path, t('tool.notNumber'));
     return Number(text);
   };
   const limits = Object.fromEntries(
@@ -177,7 +181,7 @@ export function bodyFrom(draft: ToolDraft): ToolBody {
     ...(draft.outputSchema.trim() ? { outputSchema: json(draft.outputSchema, '/outputSchema') } : {}),
     ...(draft.type === 'function' ? { functionImpl: { func: draft.func } } : {}),
     ...(draft.type === 'script' ? { scriptImpl: { code: draft.code } } : {}),
-    ...(draft.type === 'http' ? { httpImpl: httpFrom(draft.http, json, number) } : {}),
+    ...(draft.type === 'http' ? { httpImpl: httpFrom(draft.http, json, number, refuse) } : {}),
     ...(draft.access ? { access: draft.access } : {}),
     ...(Object.keys(limits).length > 0 ? { limits } : {}),
   };
@@ -187,10 +191,23 @@ export function bodyFrom(draft: ToolDraft): ToolBody {
 
 type Read<T> = (text: string, path: string) => T;
 
-function httpFrom(http: HttpDraft, json: Read<unknown>, number: Read<number | undefined>): Record<string, unknown> {
+function httpFrom(
+  http: HttpDraft,
+  json: Read<unknown>,
+  number: Read<number | undefined>,
+  refuse: (path: string, message: string) => void,
+): Record<string, unknown> {
   const at = '/httpImpl/request';
-  const query = http.query.filter(([name]) => name !== '');
-  const headers = http.headers.filter(([name]) => name !== '');
+  const map = (pairs: Pair[], path: string, keyOf: (name: string) => string): Record<string, unknown> => {
+    const rows = pairs.filter(([name, value]) => name !== '' || value !== '');
+    const names = rows.map(([name]) => keyOf(name));
+    if (names.includes('')) refuse(path, t('pairs.noName'));
+    const twice = rows.find((_, index) => names.indexOf(names[index]!) !== index);
+    if (twice) refuse(path, t('pairs.twice', { name: twice[0] }));
+    return Object.fromEntries(rows.map(([name, value, isJson]) => [name, isJson ? json(value, path) : value]));
+  };
+  const query = map(http.query, `${at}/query`, (name) => name);
+  const headers = map(http.headers, `${at}/headers`, (name) => name.toLowerCase());
   const timeoutMs = number(http.timeoutMs, `${at}/timeoutMs`);
   const maxTries = number(http.maxTries, `${at}/retry/maxTries`);
   const codes = http.successCodes
@@ -207,14 +224,14 @@ function httpFrom(http: HttpDraft, json: Read<unknown>, number: Read<number | un
     request: {
       method: http.method,
       urlTemplate: http.urlTemplate,
-      ...(query.length > 0 ? { query: Object.fromEntries(query) } : {}),
-      ...(headers.length > 0 ? { headers: Object.fromEntries(headers) } : {}),
+      ...(Object.keys(query).length > 0 ? { query } : {}),
+      ...(Object.keys(headers).length > 0 ? { headers } : {}),
       ...(http.bodyKind === 'json'
         ? { body: json(http.body || 'null', `${at}/body`) }
         : http.bodyKind === 'text'
           ? { body: http.body }
           : {}),
-      ...(http.styles ? { styles: stylesOf(http.styles, new Set(query.map(([name]) => name))) } : {}),
+      ...(http.styles ? { styles: stylesOf(http.styles, new Set(Object.keys(query))) } : {}),
       ...(http.authType === 'none' ? {} : { auth: { type: http.authType, ...filled(http) } }),
       ...(timeoutMs === undefined ? {} : { timeoutMs }),
       ...(maxTries !== undefined || http.isUnsafe

@@ -23,7 +23,7 @@ export function HttpForm({ http, origins, details, onChange }: HttpFormProps) {
       <div className="method-and-url">
         <SelectField
           label={t('http.method')}
-          value={http.method}
+          value={http.method.toUpperCase()}
           options={methods.map((each) => [each, each] as const)}
           problem={problemAt(details, `${at}/method`)}
           onText={(method) => onChange({ method })}

@@ -20,20 +20,20 @@ export function PairRows({ label, pairs, origins, problem, add, onChange }: Pair
     <div className="field" role="group" aria-label={label}>
       <span className="label">{label}</span>
       <div className="pairs">
-        {pairs.map(([name, value], index) => (
+        {pairs.map(([name, value, ...kind], index) => (
           <div className="pair" key={index}>
             <input
               className="input mono"
               aria-label={t('pairs.name', { label, number: index + 1 })}
               value={name}
               spellCheck={false}
-              onChange={(event) => set(index, [event.target.value, value])}
+              onChange={(event) => set(index, [event.target.value, value, ...kind])}
             />
             <TemplateBox
               label={t('pairs.value', { label, number: index + 1 })}
               value={value}
               origins={origins}
-              onText={(next) => set(index, [name, next])}
+              onText={(next) => set(index, [name, next, ...kind])}
             />
             <button
               type="button"
