@@ -127,6 +127,7 @@ function SecretDialog({ secret, onClose }: { secret: Partial<Secret>; onClose():
     <Dialog
       title={secret.name ? t('secrets.replaceTitle', { name: secret.name }) : t('secrets.new')}
       about={t('secrets.dialogAbout')}
+      isPrecious
       onClose={onClose}
       foot={
         <>

@@ -55,6 +55,7 @@ export function TokenDialog({ onClose }: { onClose(): void }) {
       <Dialog
         title={t('tokens.madeTitle', { name: made.name })}
         about={t('tokens.madeAbout')}
+        isPrecious
         onClose={onClose}
         foot={
           <button className="button primary" onClick={onClose}>

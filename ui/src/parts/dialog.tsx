@@ -12,11 +12,13 @@ interface DialogProps {
   children: ReactNode;
   foot?: ReactNode;
   isWide?: boolean;
+  /** What it holds cannot be had again: a click beside it does not close it. */
+  isPrecious?: boolean;
   onClose(): void;
 }
 
 /** A dialog that is open as long as it is rendered. The first field has the focus; Escape and the veil close it; focus returns to where it was. */
-export function Dialog({ title, about, children, foot, isWide, onClose }: DialogProps) {
+export function Dialog({ title, about, children, foot, isWide, isPrecious, onClose }: DialogProps) {
   return (
     <Radix.Root open onOpenChange={(open) => !open && onClose()}>
       <Radix.Portal>
@@ -30,6 +32,7 @@ export function Dialog({ title, about, children, foot, isWide, onClose }: Dialog
             field.focus();
           }}
           onCloseAutoFocus={returnFocus}
+          onInteractOutside={(event) => isPrecious && event.preventDefault()}
           {...(about ? {} : { 'aria-describedby': undefined })}
         >
           <div className="dialog-head">

@@ -141,6 +141,9 @@ export function Switch({
   );
 }
 
+/** What is searched for stands in the address of the page, which must still open with it. */
+const longestSearch = 300;
+
 export function SearchField({
   label,
   value,
@@ -160,6 +163,7 @@ export function SearchField({
       <input
         className="input"
         type="search"
+        maxLength={longestSearch}
         value={typed ?? value}
         placeholder={label}
         aria-label={label}

@@ -111,6 +111,7 @@ export const englishCare = {
   'console.cancelled': 'Cancelled.',
   'console.promote': 'Make it a tool',
   'console.promoteAbout': 'The program becomes a tool that others can call. You can give it arguments next.',
+  'console.promoteOver': 'A new tool that you began in this bundle and did not save is replaced.',
   'console.promoteAction': 'Go on',
   'console.intoBundle': 'Into bundle',
   'console.noBundle': 'You have no bundle to put it in yet.',

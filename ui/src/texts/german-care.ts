@@ -118,6 +118,7 @@ export const germanCare: Record<keyof typeof englishCare, string> = {
   'console.promote': 'Zum Werkzeug machen',
   'console.promoteAbout':
     'Das Programm wird ein Werkzeug, das andere aufrufen können. Argumente geben Sie ihm im nächsten Schritt.',
+  'console.promoteOver': 'Ein in diesem Bündel begonnenes, nicht gespeichertes Werkzeug wird ersetzt.',
   'console.promoteAction': 'Weiter',
   'console.intoBundle': 'In das Bündel',
   'console.noBundle': 'Sie haben noch kein Bündel dafür.',

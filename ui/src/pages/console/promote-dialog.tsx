@@ -4,10 +4,14 @@ import { useState } from 'react';
 import { allBundles } from '../../api/queries.ts';
 import { Dialog } from '../../parts/dialog.tsx';
 import { SelectField, TextField } from '../../parts/fields.tsx';
-import { remember } from '../../parts/memory.ts';
+import { recall, remember } from '../../parts/memory.ts';
+import { Note } from '../../parts/page.tsx';
 import { t } from '../../texts/index.ts';
 import { emptyDraft, type ToolDraft } from '../tools/editor-state.ts';
 import { BundleDialog } from '../tools/bundle-dialog.tsx';
+
+/** Where the editor keeps a new tool that is not stored yet. */
+const draftName = (bundleID: string): string => `draft.tool.new.${bundleID}`;
 
 /** Takes a program into the form of a new script tool; there it gets arguments and is checked before it is stored. */
 export function PromoteDialog({ code, onClose }: { code: string; onClose(): void }) {
@@ -21,9 +25,10 @@ export function PromoteDialog({ code, onClose }: { code: string; onClose(): void
     event.preventDefault();
     if (!chosen) return;
     const draft: ToolDraft = { ...emptyDraft, displayName: name, type: 'script', code };
-    remember(`draft.tool.new.${chosen.id}`, draft);
+    remember(draftName(chosen.id), draft);
     void navigate({ to: '/tools/$bundleID/new', params: { bundleID: chosen.id } });
   };
+  const replacesDraft = chosen !== undefined && recall(draftName(chosen.id)) !== undefined;
   if (isMaking) return <BundleDialog onClose={() => setMaking(false)} />;
   return (
     <Dialog
@@ -58,6 +63,7 @@ export function PromoteDialog({ code, onClose }: { code: string; onClose(): void
             </button>
           </div>
         )}
+        {replacesDraft ? <Note tone="warn">{t('console.promoteOver')}</Note> : null}
       </form>
     </Dialog>
   );

@@ -154,6 +154,10 @@ export function AllowHosts({ hosts }: { hosts: string[] }) {
   );
 }
 
+/** The host that a command asks, without the credentials that may stand before it. */
+const hostOf = (command: string): string | undefined =>
+  /https?:\/\/(?:[^/\s'"?#@]*@)?([^/\s'"?#@$]+)/i.exec(command)?.[1];
+
 /** Makes one tool of a curl command; credentials in it become secrets. */
 export function ImportCurl() {
   // Not kept in this browser as other drafts are: it may hold credentials.
@@ -177,7 +181,7 @@ export function ImportCurl() {
     }
     setBusy(false);
   };
-  const host = /https?:\/\/([^/\s'"$]+)/.exec(command)?.[1];
+  const host = hostOf(command);
   return (
     <form className="stack" onSubmit={take}>
       <p className="quiet">{t('import.curlAbout')}</p>

@@ -1,13 +1,16 @@
 import { useNavigate } from '@tanstack/react-router';
 import type { ToolView } from '../../api/shapes.ts';
+import { lostInTool } from '../../form/long-integer.ts';
+import { isObject } from '../../form/read-schema.ts';
 import type { Finished } from '../../form/use-invocation.ts';
 import { Icon } from '../../parts/icon.tsx';
-import { remember } from '../../parts/memory.ts';
+import { recall, remember } from '../../parts/memory.ts';
 import { duration } from '../../parts/numbers.ts';
 import { Card } from '../../parts/page.tsx';
 import { When } from '../../parts/when.tsx';
+import { toast } from '../../parts/toasts.tsx';
 import { t } from '../../texts/index.ts';
-import { draftFrom } from './editor-state.ts';
+import { draftFrom, type ToolDraft } from './editor-state.ts';
 import { nextVersion } from './tool-body.ts';
 
 type Args = Record<string, unknown>;
@@ -37,9 +40,12 @@ export function Examples({
   );
   if (saved.length === 0 && fromSchema.length === 0) return null;
   const keepInTool = (): void => {
-    const draft = draftFrom(tool, nextVersion(tool.version));
-    const examples = [...fromSchema, ...saved.map((each) => each.args)];
-    remember(`draft.tool.${tool.id}`, { ...draft, argSchema: JSON.stringify({ ...schema, examples }, null, 2) });
+    const name = `draft.tool.${tool.id}`;
+    // A new version that was begun already is gone on with.
+    const draft = recall<ToolDraft>(name) ?? draftFrom(tool, nextVersion(tool.version));
+    const argSchema = withExamples(draft.argSchema, [...fromSchema, ...saved.map((each) => each.args)]);
+    if (argSchema === undefined) toast(t('tool.fixFields'), { tone: 'bad' });
+    else remember(name, { ...draft, argSchema });
     void navigate({
       to: '/tools/$bundleID/$slug/$version/edit',
       params: { bundleID: tool.bundleID, slug: tool.slug, version: tool.version },
@@ -82,6 +88,18 @@ export function Examples({
       </ul>
     </Card>
   );
+}
+
+/** The text of a schema with these examples in it; undefined when it cannot be read, or not exactly. */
+function withExamples(text: string, examples: Args[]): string | undefined {
+  try {
+    const schema: unknown = JSON.parse(text);
+    return isObject(schema) && lostInTool(text).length === 0
+      ? JSON.stringify({ ...schema, examples }, null, 2)
+      : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 export function History({ runs, onPick, onClear }: { runs: Finished[]; onPick(run: Finished): void; onClear(): void }) {
