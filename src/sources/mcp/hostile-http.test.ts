@@ -2,7 +2,7 @@ import { afterEach, test } from 'node:test';
 import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
 import { oldServer, type OldServer, type OldServerOptions } from '../../../test/mcp/old-http-server.ts';
-import { closeServers, connected, openServers, run } from '../../../test/mcp/upstream-bench.ts';
+import { callAs, closeServers, connected, openServers, run } from '../../../test/mcp/upstream-bench.ts';
 import { until } from '../../../test/kit/until.ts';
 import { openLink, type LinkDeps } from './link.ts';
 import type { McpServersDeps } from './servers.ts';
@@ -140,4 +140,90 @@ test('an answer that is no message of the protocol is called so', async () => {
     await assert.rejects(run(servers, 'old', 'hi'), {
       message: 'MCP server old could not be reached: its answer is no JSON-RPC message',
     });
+});
+
+test('pages that together are too large are cut off before they fill the memory', async () => {
+  let pages = 0;
+  const description = 'x'.repeat(16 * 1024 * 1024);
+  const { servers } = await connect({
+    before(_incoming, outgoing, body) {
+      if (!body.includes('"tools/list"')) return false;
+      const { id } = JSON.parse(body) as { id: number };
+      const tools = [{ name: `tool ${++pages}`, description, inputSchema: { type: 'object' } }];
+      const result = { tools, ...(pages < 20 && { nextCursor: String(pages) }) };
+      outgoing
+        .writeHead(200, { 'content-type': 'application/json' })
+        .end(JSON.stringify({ jsonrpc: '2.0', id, result }));
+      return true;
+    },
+  });
+  const [status] = await servers.status();
+  assert.match(status?.warnings.join('\n') ?? '', /^its list of tools has no end; only the first 4 are taken$/m);
+});
+
+test('a server that is away for long is connected anew, and what changed meanwhile is seen', async () => {
+  let isAway = false;
+  let name = 'hi';
+  const streams: ServerResponse[] = [];
+  const { servers } = await connect({
+    before(incoming, outgoing, body) {
+      if (isAway) outgoing.destroy();
+      else if (incoming.method === 'GET') {
+        // The next stream is tried as soon as it may be.
+        outgoing.writeHead(200, { 'content-type': 'text/event-stream' }).write('retry: 1\n\n');
+        streams.push(outgoing);
+      } else if (body.includes('"tools/list"')) {
+        const { id } = JSON.parse(body) as { id: number };
+        const result = { tools: [{ name, inputSchema: { type: 'object' } }] };
+        const text = JSON.stringify({ jsonrpc: '2.0', id, result });
+        outgoing.writeHead(200, { 'content-type': 'application/json' }).end(text);
+      } else return false;
+      return true;
+    },
+  });
+  await until(() => streams.length === 1);
+  isAway = true;
+  streams[0]?.destroy();
+  await until(async () => (await servers.status())[0]?.status === 'disconnected');
+  isAway = false;
+  name = 'hello';
+  await until(() => servers.bundles()[0]?.tools[0]?.upstreamName === 'hello');
+});
+
+test('a server that asks without end is answered, but not without bound', async () => {
+  let isAsking = true;
+  let answered = 0;
+  const { servers } = await connect({
+    before(_incoming, outgoing, body) {
+      const { id, method } = JSON.parse(body || '{}') as { id?: unknown; method?: string };
+      if (typeof id === 'string') answered++;
+      if (method !== 'tools/call') return false;
+      outgoing.writeHead(200, { 'content-type': 'text/event-stream' });
+      let asked = 0;
+      const ask = (): void => {
+        for (let i = 0; i < 100; i++) {
+          const question = { jsonrpc: '2.0', id: `q${++asked}`, method: 'elicitation/create', params: {} };
+          outgoing.write(`data: ${JSON.stringify(question)}\n\n`);
+        }
+        if (asked < 2_000) return void setImmediate(ask);
+        isAsking = false;
+      };
+      ask();
+      return true;
+    },
+  });
+  const stop = new AbortController();
+  let most = 0;
+  let waiting = 0;
+  const askClient = async (): Promise<unknown> => {
+    most = Math.max(most, ++waiting);
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    waiting--;
+    return { action: 'decline' };
+  };
+  const call = run(servers, 'old', 'hi', {}, callAs('me', { askClient, signal: stop.signal }));
+  await until(() => !isAsking && answered > 100 && waiting === 0);
+  stop.abort();
+  await assert.rejects(call, { code: 'tool.cancelled' });
+  assert.equal(most, 100);
 });

@@ -71,3 +71,6 @@ export function hasForgotten(error: unknown, era: 'modern' | 'legacy'): boolean 
   const status = httpStatus(error);
   return status === 404 || (status === 400 && era === 'legacy' && /session/i.test((error as Error).message));
 }
+
+/** True when the SDK tried often enough to open a stream again that had ended. */
+export const hasGivenUpStream = (error: Error): boolean => error.message.startsWith('Maximum reconnection attempts');

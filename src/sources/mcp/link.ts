@@ -1,7 +1,7 @@
 import { Client, SseError, SdkError, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import type { SubscriptionFilter, Transport } from '@modelcontextprotocol/client';
 import { fail, type ServerConfig } from '../../schema/index.ts';
-import { hasForgotten, httpStatus, httpTransport, sseTransport } from './http-transports.ts';
+import { hasForgotten, hasGivenUpStream, httpStatus, httpTransport, sseTransport } from './http-transports.ts';
 import { planLaunch } from './launch.ts';
 import { StdioPipe } from './stdio-pipe.ts';
 import type { WayOut } from './way-out.ts';
@@ -120,10 +120,25 @@ async function handShake(
     },
   );
   const isHttp = !(inner instanceof StdioPipe);
+  const closeListeners: (() => void)[] = [];
+  const retire = (): void => {
+    const look = setInterval(() => {
+      if (wire.isWaiting) return;
+      clearInterval(look);
+      void endLink(client, inner);
+    }, retireMs);
+    look.unref();
+  };
+  /** We would not hear of changes any more: what still runs may end, but another connection is needed. */
+  const deafened = (): void => {
+    closeListeners.forEach((listener) => listener());
+    retire();
+  };
   client.onerror = (error) => {
     deps.onTrouble(error);
     // With its stream an SSE server has lost our session; another stream alone would not bring it back.
     if (error instanceof SseError) void wire.close().catch(() => {});
+    if (hasGivenUpStream(error)) deafened();
   };
   try {
     deps.signal.throwIfAborted();
@@ -142,7 +157,6 @@ async function handShake(
       'io.modelcontextprotocol/clientCapabilities': clientCapabilities,
       'io.modelcontextprotocol/logLevel': 'debug',
     };
-  const closeListeners: (() => void)[] = [];
   client.onclose = () => closeListeners.forEach((listener) => listener());
   const capabilities = (client.getServerCapabilities() ?? {}) as Link['capabilities'];
   return {
@@ -158,14 +172,7 @@ async function handShake(
     hasForgotten: (error) => hasForgotten(error, era),
     onClose: (listener) => void closeListeners.push(listener),
     close: () => endLink(client, inner),
-    retire() {
-      const look = setInterval(() => {
-        if (wire.isWaiting) return;
-        clearInterval(look);
-        void endLink(client, inner);
-      }, retireMs);
-      look.unref();
-    },
+    retire,
     kill: () => (inner instanceof StdioPipe ? inner.kill() : void client.close().catch(() => {})),
   };
 }

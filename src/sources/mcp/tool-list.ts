@@ -22,6 +22,7 @@ interface Remembered extends About {
 
 const mostPages = 2_000;
 const mostTools = 50_000;
+const mostCharacters = 64 * 1024 * 1024;
 
 /** A server's tools as last listed, kept on disk so that they are there before the server is. */
 export class ToolList {
@@ -113,14 +114,17 @@ async function readTools(link: Link, timeoutMs: number): Promise<{ tools: unknow
   const seen = new Set<string>();
   let cursor: string | undefined;
   let isCut = false;
+  let length = 0;
   do {
     const page = await link.request('tools/list', cursor === undefined ? {} : { cursor }, { timeoutMs });
     if (!Array.isArray(page['tools'])) throw new Error('the answer to tools/list holds no list');
     for (const tool of page['tools'] as unknown[]) tools.push(tool);
     const next: unknown = page['nextCursor'];
     cursor = typeof next === 'string' ? next : undefined;
-    isCut = cursor !== undefined && (seen.has(cursor) || seen.size >= mostPages || tools.length > mostTools);
-    if (cursor !== undefined) seen.add(cursor);
-  } while (cursor !== undefined && !isCut);
+    if (cursor === undefined) break;
+    length += JSON.stringify(page['tools']).length;
+    isCut = seen.has(cursor) || seen.size >= mostPages || tools.length > mostTools || length > mostCharacters;
+    seen.add(cursor);
+  } while (!isCut);
   return { tools, isCut };
 }

@@ -37,6 +37,8 @@ type Incoming = {
 const reverseMethods = new Set(['elicitation/create', 'sampling/createMessage', 'roots/list']);
 /** Far above what the SDK's own counter reaches, so that both can share one connection. */
 const firstId = 1_000_000_000;
+/** Questions of a server that may wait at once; as many more are refused, and beyond that they are not heard. */
+const mostQuestions = 100;
 /** How long a server may take to receive what needs no answer. */
 const noticeMs = 5_000;
 
@@ -57,6 +59,7 @@ export class Wire implements Transport {
   readonly #reverse = new Map<string | number, AbortController>();
   #nextId = firstId;
   #isClosed = false;
+  #refusing = 0;
 
   constructor(inner: Transport, hooks: WireHooks) {
     this.#inner = inner;
@@ -191,6 +194,7 @@ export class Wire implements Transport {
   }
 
   async #answer(id: string | number, method: string, params: Record<string, unknown>): Promise<void> {
+    if (this.#reverse.size >= mostQuestions) return this.#refuse(id);
     const control = new AbortController();
     this.#reverse.set(id, control);
     try {
@@ -203,6 +207,14 @@ export class Wire implements Transport {
     } finally {
       this.#reverse.delete(id);
     }
+  }
+
+  async #refuse(id: string | number): Promise<void> {
+    if (this.#refusing >= mostQuestions) return;
+    this.#refusing++;
+    const error = { code: -32603, message: `more than ${mostQuestions} questions at once` };
+    await this.send({ jsonrpc: '2.0', id, error }).catch(() => {});
+    this.#refusing--;
   }
 
   #end(): void {
