@@ -55,6 +55,22 @@ test('whatever the value, the server reads back exactly that value from path and
   );
 });
 
+test('what changes something is not sent to a path that an empty value made another', async () => {
+  const remove = (urlTemplate: string, args: object) =>
+    bench.run(get(urlTemplate, { method: 'DELETE' }), args as Record<string, unknown>);
+  for (const id of ['', []])
+    await assert.rejects(
+      remove('/users/${id}', { id }),
+      hasCode('tool.failed', /needs \$\{id\}, but the value is empty/),
+    );
+  await assert.rejects(remove('/${a}${id}/x', { a: '', id: '' }), hasCode('tool.failed', /\$\{a\}, \$\{id\}/));
+  assert.equal(server.seen.length, 0);
+  await remove('/users//a${id}', { id: '' });
+  assert.equal(last().url, '/users//a');
+  await bench.run(get('/contents/${id}'), { id: '' });
+  assert.equal(last().url, '/contents/');
+});
+
 test('a value cannot climb out of its path segment', async () => {
   for (const value of ['..', '.'])
     await assert.rejects(bench.run(get('/users/${id}/profile'), { id: value }), hasCode('tool.failed', /path segment/));

@@ -198,7 +198,12 @@ function buildRequest({ method, url, query, headers, body }: Parts, values: Valu
   if (sent) filled['content-type'] = sent.contentType;
   // Where nothing is sent there is nothing to describe: servers look for the body that it announces.
   else if (body) delete filled['content-type'];
-  return { method, url: fillUrl(url, values, search), headers: filled, body: sent?.body ?? null };
+  return {
+    method,
+    url: fillUrl(url, values, search, method !== 'GET' && method !== 'HEAD'),
+    headers: filled,
+    body: sent?.body ?? null,
+  };
 }
 
 /** Puts the field's name in front of what is wrong with it. */

@@ -45,10 +45,19 @@ export function compileUrl(text: string, declared: ReadonlySet<string>): UrlPlan
   };
 }
 
-/** The whole address; `more` are encoded pairs for its query. Throws MissingValue when the path lacks a value. */
-export function fillUrl(plan: UrlPlan, values: Values, more: readonly string[] = []): string {
-  const path = fillText(plan.path, values, forPath);
-  if (path === undefined) throw new MissingValue(missingIn(plan.path, values));
+/** Stands for an empty value: no path holds it otherwise. */
+const empty = '\0';
+
+/**
+ * The whole address; `more` are encoded pairs for its query. Throws MissingValue when the path lacks a value; with
+ * `isWriting` also when a segment of it would be empty: `DELETE /users/` is another request than one for a user.
+ */
+export function fillUrl(plan: UrlPlan, values: Values, more: readonly string[] = [], isWriting = false): string {
+  const marked = fillText(plan.path, values, (value) => forPath(value) || empty);
+  if (marked === undefined) throw new MissingValue(missingIn(plan.path, values));
+  if (isWriting && marked.split('/').some((segment) => segment !== '' && segment.replaceAll(empty, '') === ''))
+    throw new MissingValue(emptyIn(plan.path, values));
+  const path = marked.replaceAll(empty, '');
   if (plan.path.length > 1 || typeof plan.path[0] !== 'string') refuseDotSegments(path);
   const search = [...plan.pairs.flatMap((pair) => fillPair(pair, values)), ...more];
   return plan.origin + path + (search.length > 0 ? `?${search.join('&')}` : '');
@@ -66,6 +75,11 @@ function fillPair(pair: Template, values: Values): string[] {
 function missingIn(template: Template, values: Values): string {
   const missing = [...refsOf(template)].filter((ref) => (resolveRef(ref, values) ?? undefined) === undefined);
   return `The path needs ${missing.map((ref) => ref.text).join(', ')}, but no value was given. Pass it as an argument.`;
+}
+
+function emptyIn(template: Template, values: Values): string {
+  const found = [...refsOf(template)].filter((ref) => forPath(resolveRef(ref, values)) === '');
+  return `The path needs ${found.map((ref) => ref.text).join(', ')}, but the value is empty. The request would be about something else.`;
 }
 
 const shown = (text: string): string => JSON.stringify(text.length > 80 ? `${text.slice(0, 80)}...` : text);
