@@ -124,6 +124,33 @@ test('settings that are a link stay one', async () => {
   await rm(join(person, '.claude.json'));
 });
 
+test('a link that leads nowhere is left as it is', async () => {
+  const link = join(person, '.claude.json');
+  await symlink(join(person, 'away', 'claude.json'), link);
+  const refused = await run('setup', 'claude-code');
+  assert.equal(refused.code, 1);
+  assert.match(refused.err, /\.claude\.json cannot be read \(ENOENT\)\. It was left as it is/);
+  assert.ok((await lstat(link)).isSymbolicLink());
+  await rm(link);
+});
+
+test('two homes that set up one client do not undo each other into a dead entry', async () => {
+  const other = await startTestServer();
+  const runThere = (...args: string[]) => oubliette([...args, '--home', other.home], { env: { HOME: person } });
+  try {
+    await put('.cursor/mcp.json', '{ "mcpServers": { "mine": { "url": "http://127.0.0.1:1" } } }');
+    assert.equal((await run('setup', 'cursor')).code, 0);
+    assert.equal((await runThere('setup', 'cursor')).code, 0);
+    assert.equal((await runThere('setup', 'cursor', '--undo')).code, 0);
+    assert.ok(JSON.parse(await get('.cursor/mcp.json')).mcpServers.oubliette);
+    assert.equal((await run('setup', 'cursor', '--undo')).code, 0);
+    assert.deepEqual(Object.keys(JSON.parse(await get('.cursor/mcp.json')).mcpServers), ['mine']);
+  } finally {
+    await other.stop();
+    await rm(join(person, '.cursor'), { recursive: true });
+  }
+});
+
 test('what cannot be read is not replaced, and what cannot be written leaves no token behind', async () => {
   const live = async (): Promise<number> =>
     (await run('token', 'list')).json.tokens.filter((each: any) => !each.revoked).length;
@@ -189,6 +216,15 @@ test('import clients finds what other clients have, keeps credentials as secrets
   assert.deepEqual(again.json.added, []);
   assert.match(again.json.found.find((each: any) => each.name === 'files').problem, /there already/);
   assert.equal(await readFile(join(server.home, 'config.yaml'), 'utf8'), before);
+});
+
+test('import clients names the files that it cannot read', async () => {
+  await rm(join(person, '.codex'), { recursive: true, force: true });
+  await mkdir(join(person, '.codex', 'config.toml'), { recursive: true });
+  const { err, code } = await run('import', 'clients', '--only', 'nothing');
+  assert.equal(code, 0);
+  assert.match(err, /config\.toml cannot be read \(EISDIR\): it is passed over\./);
+  await rm(join(person, '.codex'), { recursive: true });
 });
 
 test('import clients keeps servers of one name apart, with the secrets of each, and leaves none of a refused one', async () => {

@@ -26,6 +26,28 @@ test('what is empty where the servers should be is filled, and can be emptied ag
   assert.equal(unset('json', '{"mcpServers": null}'), '{"mcpServers": null}');
 });
 
+for (const [place, text, left] of [
+  [
+    'first',
+    '{\n  "mcpServers": {\n    "oubliette": { "url": "x" },\n    // mine\n    "other": {} // too\n  }\n}\n',
+    '{\n  "mcpServers": {\n    // mine\n    "other": {} // too\n  }\n}\n',
+  ],
+  [
+    'last',
+    '{\r\n  "mcpServers": {\r\n    "other": {}, // mine\r\n    "oubliette": { "url": "x" }\r\n    /* end */\r\n  }\r\n}',
+    '{\r\n  "mcpServers": {\r\n    "other": {} // mine\r\n    /* end */\r\n  }\r\n}',
+  ],
+  [
+    'in a line with others',
+    '{"mcpServers": { // all\n"oubliette": {"url": "x"} /* ours */, "other": {}, }}',
+    '{"mcpServers": { // all\n /* ours */ "other": {}, }}',
+  ],
+  ['alone', '{"mcpServers": {"oubliette": {"url": "x"} /* gone */}}', '{"mcpServers": { /* gone */}}'],
+] as const)
+  test(`comments around our entry survive when it is taken out: ${place}`, () => {
+    assert.equal(unset('json', text), left);
+  });
+
 test('comments of the next table survive when our table before it is replaced', () => {
   const text = '[mcp_servers.oubliette]\n# ours\nurl = "old"\n\n# not ours\n[profiles.x]\na = 1\n';
   assert.match(set('toml', text), /^\n# not ours\n\[profiles\.x\]\na = 1\n\n\[mcp_servers\.oubliette\]\n/);

@@ -1,11 +1,14 @@
 import { isDeepStrictEqual } from 'node:util';
 import {
   applyEdits,
+  createScanner,
   findNodeAtLocation,
   modify,
   parse as parseJsonc,
   parseTree,
   printParseErrorCode,
+  type Edit,
+  type Node,
   type ParseError,
 } from 'jsonc-parser';
 import { parse as parseToml, stringify } from 'smol-toml';
@@ -65,8 +68,31 @@ function inJson(text: string, servers: string[], name: string, entry: Record<str
   const tree = parseTree(whole);
   const isNothing = tree !== undefined && findNodeAtLocation(tree, servers)?.type === 'null';
   if (isNothing && !entry) return whole;
+  const old = tree && findNodeAtLocation(tree, [...servers, name])?.parent;
+  if (!entry) return old ? applyEdits(whole, removal(whole, old)) : whole;
   const [path, value] = isNothing ? [servers, { [name]: entry }] : [[...servers, name], entry];
   return applyEdits(whole, modify(whole, path, value, { formattingOptions }));
+}
+
+/** Takes out a property and its comma; the library's own way takes the comments around it along. */
+function removal(text: string, property: Node): Edit[] {
+  const end = property.offset + property.length;
+  const siblings = property.parent!.children!;
+  const before = siblings[siblings.indexOf(property) - 1];
+  const comma = commaAfter(text, end) ?? (before && commaAfter(text, before.offset + before.length));
+  const isAlone = /^[ \t]*,?[ \t]*\r?$/m.exec(text.slice(end))?.index === 0;
+  const space = isAlone ? (/\r?\n[ \t]*$/.exec(text.slice(0, property.offset))?.[0].length ?? 0) : 0;
+  const edits = [{ offset: property.offset - space, length: property.length + space, content: '' }];
+  return comma === undefined ? edits : [...edits, { offset: comma, length: 1, content: '' }];
+}
+
+/** Where the comma behind a value is; undefined when there is none. */
+function commaAfter(text: string, end: number): number | undefined {
+  const scanner = createScanner(text, true);
+  scanner.setPosition(end);
+  scanner.scan();
+  const next = scanner.getTokenOffset();
+  return text[next] === ',' ? next : undefined;
 }
 
 function inToml(text: string, servers: string[], name: string, entry: Record<string, unknown> | undefined): string {

@@ -23,7 +23,10 @@ export async function findServers(place: Place, onProblem: (text: string) => voi
   const found: FoundServer[] = [];
   for (const client of knownClients.filter((each) => sources.includes(each.name))) {
     const file = client.file(place);
-    const text = await readFile(file, 'utf8').catch(() => undefined);
+    const text = await readFile(file, 'utf8').catch(({ code }: NodeJS.ErrnoException) => {
+      if (code !== 'ENOENT' && code !== 'ENOTDIR') onProblem(`${file} cannot be read (${code}): it is passed over.`);
+      return undefined;
+    });
     if (text === undefined) continue;
     try {
       for (const [name, entry] of Object.entries(serversIn(client, text, file))) {

@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { chmod, copyFile, mkdir, readFile, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, copyFile, mkdir, readFile, readlink, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { createTwoFilesPatch } from 'diff';
 import { CommandFailure } from '../failure.ts';
@@ -16,6 +16,8 @@ interface Done {
   tokenId: string;
   /** Fingerprint of the file as we left it. */
   after: string;
+  /** Fingerprint of the backup: the setup of another home puts its own there. */
+  before?: string;
 }
 
 export interface SetupPlan {
@@ -57,7 +59,8 @@ export async function applySetup(client: KnownClient, plan: SetupPlan, home: str
     const mode = (await stat(file).catch(() => undefined))?.mode;
     // It holds a token now: nobody else may read it.
     await replace(file, after, mode === undefined ? 0o600 : mode & 0o700);
-    const done: Done = { file, ...(backup && { backup }), tokenId, after: fingerprint(after) };
+    const kept = backup && fingerprint(await readFile(backup, 'utf8'));
+    const done: Done = { file, ...(backup && { backup, before: kept }), tokenId, after: fingerprint(after) };
     await mkdir(dirname(record), { recursive: true, mode: 0o700 });
     await replace(record, JSON.stringify(done), 0o600);
     return done;
@@ -83,8 +86,10 @@ export async function undoSetup(client: KnownClient, home: string): Promise<Done
   const now = await textOf(file);
   const isUntouched = now !== undefined && fingerprint(now) === done.after;
   try {
-    if (isUntouched && backup) await replace(file, await readFile(backup, 'utf8'), (await stat(backup)).mode & 0o777);
-    else if (isUntouched) await rm(file);
+    const kept = isUntouched && backup ? await readFile(backup, 'utf8') : undefined;
+    const isOurs = kept !== undefined && (done.before === undefined || fingerprint(kept) === done.before);
+    if (isOurs) await replace(file, kept, (await stat(backup!)).mode & 0o777);
+    else if (isUntouched && !backup) await rm(file);
     else if (now !== undefined)
       await replace(file, withServer(client, now, file, ourName, undefined), (await stat(file)).mode & 0o777);
     await rm(recordOf(home, client), { force: true });
@@ -102,7 +107,9 @@ async function textOf(file: string): Promise<string | undefined> {
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(await readFile(file));
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    const isMissing = (error as NodeJS.ErrnoException).code === 'ENOENT';
+    // A link that leads nowhere, perhaps to a disk that is away, must not become a file.
+    if (isMissing && !(await readlink(file).catch(() => undefined))) return undefined;
     throw cannot('read', file, error);
   }
 }
