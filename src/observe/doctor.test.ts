@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
@@ -79,6 +81,19 @@ for (const text of ['{bad', '', 'null', '{"pid":1}'])
     assert.match(finding?.text ?? '', /^server\.json is damaged/);
     assert.match(finding?.advice ?? '', /oubliette serve/);
   });
+
+test('a server that takes connections and does not answer hangs, and the doctor says what to do', async () => {
+  const silent = createServer().listen(0, '127.0.0.1');
+  await once(silent, 'listening');
+  const url = `http://127.0.0.1:${(silent.address() as AddressInfo).port}`;
+  await writeFile(join(home, 'server.json'), JSON.stringify({ pid: 4321, url }));
+  const [finding] = await find('server');
+  silent.close();
+  await rm(join(home, 'server.json'));
+  assert.equal(finding?.status, 'fail');
+  assert.equal(finding?.text, `the server at ${url} (pid 4321) takes connections, but does not answer`);
+  assert.match(finding?.advice ?? '', /kill 4321.*oubliette serve$/);
+});
 
 test('a server.json of a server that is gone is a warning', async () => {
   assert.equal((await find('server'))[0]?.text, 'not running');

@@ -16,7 +16,7 @@ export function machineChecks(home: string): Check[] {
     { name: 'disk', look: () => diskFinding(home) },
     { name: 'memory', look: async () => memoryFinding() },
     { name: 'state', look: async () => stateFinding(join(home, 'state.db')) },
-    { name: 'server', look: (signal) => serverFinding(home, signal) },
+    { name: 'server', look: () => serverFinding(home) },
   ];
 }
 
@@ -118,7 +118,7 @@ function damageOf(file: string): string | undefined {
   }
 }
 
-async function serverFinding(home: string, signal: AbortSignal): Promise<Finding> {
+async function serverFinding(home: string): Promise<Finding> {
   const text = await readFile(join(home, 'server.json'), 'utf8').catch(() => undefined);
   if (text === undefined) return { status: 'ok', text: 'not running' };
   const info = parsedOrUndefined(text) as { url?: unknown; pid?: unknown } | null | undefined;
@@ -129,13 +129,21 @@ async function serverFinding(home: string, signal: AbortSignal): Promise<Finding
       text: 'server.json is damaged, so no command finds a server that runs',
       advice: 'Start it again: oubliette serve',
     };
+  // Sooner than the check itself is given up, so that there is time to say more.
+  const patience = AbortSignal.timeout(3000);
   try {
-    const response = await fetch(`${url}/ready`, { signal });
+    const response = await fetch(`${url}/ready`, { signal: patience });
     const body = (await response.json()) as { status: string; reasons?: string[] };
     return response.ok
       ? { status: 'ok', text: `ready at ${url} (pid ${String(pid)})` }
       : { status: 'warn', text: `running at ${url}, but not ready: ${(body.reasons ?? [body.status]).join(', ')}` };
   } catch {
+    if (patience.aborted)
+      return {
+        status: 'fail',
+        text: `the server at ${url} (pid ${String(pid)}) takes connections, but does not answer`,
+        advice: `It hangs or is stopped. End it (kill ${String(pid)}, or kill -9) and start it again: oubliette serve`,
+      };
     return {
       status: 'warn',
       text: `server.json names ${url} (pid ${String(pid)}), but nothing answers there`,
