@@ -138,6 +138,14 @@ test('a project, a session, and what it says', async () => {
   assert.equal((await cli(['session', 'spawn', 'nowhere', 'x'])).code, 1);
 });
 
+test('what is said to come next can be pasted, whatever a project is called', async () => {
+  const plain = await cli(['project', 'create', 'plain-1']);
+  assert.match(plain.out, / oubliette chat plain-1\n$/);
+  const odd = await cli(['project', 'create', "it's; odd"]);
+  assert.match(odd.out, /^Made project it's; odd \((proj_\w+)\)\..* oubliette chat \1\n$/);
+  for (const name of ['plain-1', "it's; odd"]) assert.equal((await cli(['project', 'delete', name])).code, 0);
+});
+
 test('a turn that gave no answer is a failure of the command that waited for it', async () => {
   const gone = JSON.stringify({ driver: 'acp', command: '/does/not/exist', args: [] });
   assert.equal((await cli(['config', 'set', 'agents.gone', gone])).code, 0);
@@ -151,6 +159,8 @@ test('a command runs in the sandbox of a project and its exit code counts', asyn
   assert.equal(ran.code, 1);
   assert.equal(ran.out, 'out\n');
   assert.match(ran.err, /err/);
+  const much = await cli(['project', 'exec', 'work', '--', 'sh', '-c', 'yes | head -c 3000000']);
+  assert.match(much.err, /There was more output than is kept/);
 });
 
 test('a chat by pipe: every line is a message, answered in order', async () => {
@@ -216,6 +226,21 @@ test('Ctrl-C at a question stops the turn at once, and what is typed then is the
   await said(/^42$/m);
   input.write('\x04');
   assert.equal(await talk, 0);
+});
+
+test('Ctrl-C or Ctrl-D instead of an answer is a no', async () => {
+  for (const key of ['\x03', '\x04']) {
+    const input = Object.assign(new PassThrough(), { isTTY: true, setRawMode() {} });
+    const output = Object.assign(new PassThrough(), { isTTY: true, columns: 200, getColorDepth: () => 1 });
+    let out = '';
+    output.on('data', (chunk: Buffer) => (out += chunk.toString()));
+    const env = { OUBLIETTE_HOME: server.home, HOME: join(server.home, 'person') };
+    const asked = runCli(['setup', 'cursor'], programs, { input, output, errors: output } as unknown as Terminal, env);
+    await until(() => out.includes('[y/N]'));
+    input.write(key);
+    assert.equal(await asked, 0, out);
+    assert.match(out, /\nNothing was changed\.\n$/);
+  }
 });
 
 test('a project goes when its sessions are over', async () => {

@@ -78,6 +78,12 @@ test('exit codes tell a failure (1) from bad usage (2)', async () => {
     [['call'], 2, /missing required argument/],
     [['frobnicate'], 2, /unknown command/],
     [['token', 'create'], 2, /required option/],
+    [
+      ['session', 'list', '--status', 'bogus'],
+      2,
+      /Allowed choices are starting, running, idle, ended, failed, timed_out/,
+    ],
+    [['project', 'create', 'x', '--driver', 'bogus'], 2, /Allowed choices are auto, docker, podman, bubblewrap/],
     [['token', 'create', '--name', 'x', '--scope', 'king'], 2, /Allowed choices are read, write, admin/],
     [['token', 'create', '--name', 'x', '--scope', 'read', '--ttl', 'soon'], 2, /is no time/],
     [['tools', '--sideways'], 2, /unknown option/],
@@ -167,6 +173,16 @@ test('a token is made, listed, used, rotated and revoked', async () => {
   assert.match(refused.err, /not valid, has expired or was revoked/);
 });
 
+test('a token for some bundles alone is told why a command cannot work with it', async () => {
+  const made = await cli(['token', 'create', '--name', 'narrow', '--scope', 'admin', '--bundle', 'demo', '--json']);
+  const env = { OUBLIETTE_HOME: server.home, OUBLIETTE_TOKEN: made.json.token };
+  const { code, err } = await oubliette(['project', 'list'], { env });
+  assert.equal(code, 1);
+  assert.match(err, /^error: This command needs project_list, which this token does not reach: .* OUBLIETTE_TOKEN/);
+  const called = await oubliette(['call', 'project_list'], { env });
+  assert.match(called.err, /^error: There is no tool project_list\./);
+});
+
 test('a bundle and a tool are made, called, switched off and deleted', async () => {
   const bundle = (await cli(['bundle', 'create', 'first', '--name', 'First steps', '--json'])).json;
   assert.equal(bundle.slug, 'first');
@@ -233,6 +249,9 @@ test('terminal tricks in stored texts are not passed on', async () => {
   const odd = { name: 'two\nlines', scope: 'read', bundles: ['c\u001b[2Jd\ne'] };
   await server.fetch('/call/token_create', { method: 'POST', json: { args: odd } });
   assert.match((await cli(['token', 'list'])).out, /two lines +read +c\[2Jd e /);
+  await server.fetch('/call/project_create', { method: 'POST', json: { args: { name: 'ab\u202ecd ef' } } });
+  const projects = await cli(['project', 'list']);
+  assert.match(projects.out, /abcd ef/);
   const { out } = await cli(['tools', '--bundle', 'tricky']);
   assert.match(out, /safe/);
   assert.doesNotMatch(out, /[\u001b\u0007\u202e]/);

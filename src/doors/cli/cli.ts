@@ -1,7 +1,7 @@
 import { Writable } from 'node:stream';
 import { text as textOf } from 'node:stream/consumers';
 import { parseExactly } from '../../schema/json.ts';
-import { BadUsage } from './failure.ts';
+import { BadUsage, CommandFailure } from './failure.ts';
 import { findServer, homeFolder, noServer } from './find-server.ts';
 import { harmless, painter, type Style, type Terminal } from './output.ts';
 import { ServerClient } from './server-client.ts';
@@ -47,7 +47,10 @@ export class Cli {
   }
 
   async call<T>(tool: string, args: Record<string, unknown> = {}, signal?: AbortSignal): Promise<T> {
-    return (await this.server()).call<T>(tool, args, signal);
+    const server = await this.server();
+    return server.call<T>(tool, args, signal).catch((error: unknown) => {
+      throw outOfReach(tool, error);
+    });
   }
 
   /** Every row of a list tool, over all its pages. */
@@ -125,4 +128,13 @@ export class Cli {
       throw new BadUsage(`${what} must be a JSON object`);
     return value as Record<string, unknown>;
   }
+}
+
+/** What a command itself asks for is always there; who does not find it has a token that is narrowed to other bundles. */
+function outOfReach(tool: string, error: unknown): unknown {
+  if (!(error instanceof CommandFailure) || error.message !== `There is no tool ${tool}.`) return error;
+  return new CommandFailure(
+    error.code,
+    `This command needs ${tool}, which this token does not reach: it is only for other bundles. Use a token for all of them, or unset OUBLIETTE_TOKEN to be the admin of this machine.`,
+  );
 }

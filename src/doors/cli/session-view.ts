@@ -50,6 +50,7 @@ export function isSessionEnd(event: WireEvent): boolean {
   return event.type === 'status' && overStates.includes(String(event['status']));
 }
 const overStates = ['ended', 'failed', 'timed_out'];
+export const sessionStates = ['starting', 'running', 'idle', ...overStates];
 
 /** True for the event after which nothing more comes in this turn. */
 export function isTurnEnd(event: WireEvent, turn: number): boolean {

@@ -149,6 +149,11 @@ async function agreed(cli: Cli, question: string): Promise<boolean> {
   const lines = createInterface({ input, output: errors });
   try {
     return /^y(es)?$/i.test((await lines.question(`${question} [y/N] `)).trim());
+  } catch (error) {
+    // Ctrl-C or Ctrl-D instead of an answer.
+    if ((error as Error).name !== 'AbortError') throw error;
+    cli.note('');
+    return false;
   } finally {
     lines.close();
   }

@@ -13,6 +13,14 @@ interface Project {
   agent?: string;
 }
 
+interface Executed {
+  exit_code: number | null;
+  stdout: string;
+  stderr: string;
+  timed_out: boolean;
+  truncated: boolean;
+}
+
 export function addProjects(setting: Setting): void {
   const project = group(setting, 'project', 'places where agents work');
   define(setting, project, {
@@ -27,7 +35,7 @@ export function addProjects(setting: Setting): void {
           : columns(
               answer.projects.map((each) => [
                 each.id,
-                cli.paint('cyan', each.name),
+                cli.paint('cyan', inLine(each.name)),
                 each.status,
                 oneLine(harmless(each.description ?? ''), 80),
               ]),
@@ -43,7 +51,7 @@ export function addProjects(setting: Setting): void {
       new Option('--description <text>', 'what it is for'),
       new Option('--agent <name>', 'which agent works there'),
       new Option('--model <name>', 'which model it uses'),
-      new Option('--driver <driver>', 'docker, podman or bubblewrap'),
+      new Option('--driver <driver>', 'what runs the sandbox').choices(['auto', 'docker', 'podman', 'bubblewrap']),
       new Option('--level <level>', 'how closed the sandbox must be').choices(['basic', 'strict']),
       new Option('--image <image>', 'image of the sandbox'),
       new Option('--egress <host>', 'a host that may be reached from inside; may be repeated').argParser(collect),
@@ -56,7 +64,9 @@ export function addProjects(setting: Setting): void {
     ],
     async run(cli, [name], options: CreateOptions) {
       const made = await cli.call<Project>('project_create', projectArgs(name, options));
-      cli.print(made, () => `Made project ${made.name} (${made.id}). Talk to its agent: oubliette chat ${made.name}`);
+      // What a shell would read as something else is not for pasting.
+      const ref = /^[a-z\d][\w.-]*$/i.test(made.name) ? made.name : made.id;
+      cli.print(made, () => `Made project ${inLine(made.name)} (${made.id}). Talk to its agent: oubliette chat ${ref}`);
     },
   });
   byRef(setting, project, 'show', 'print one project', 'project_get');
@@ -81,12 +91,15 @@ export function addProjects(setting: Setting): void {
     summary: "run a command in the project's utility sandbox",
     examples: ['oubliette project exec demo -- ls -la'],
     async run(cli, [ref, command]) {
-      const answer = await cli.call<{ exit_code: number; stdout: string; stderr: string }>('container_exec', {
+      const answer = await cli.call<Executed>('container_exec', {
         project_id: await projectId(cli, ref),
         command,
       });
       if (answer.stderr && !cli.isJson) cli.note(harmless(answer.stderr.trimEnd()));
       cli.print(answer, () => harmless(answer.stdout));
+      if (answer.truncated && !cli.isJson) cli.note('There was more output than is kept: the rest is left out.');
+      if (answer.timed_out && !cli.isJson)
+        cli.note(`The command took too long and was ended. More time: oubliette call container_exec, with timeout_ms`);
       if (answer.exit_code !== 0) throw new Silent(1);
     },
   });
@@ -115,6 +128,8 @@ export function addProjects(setting: Setting): void {
     },
   });
 }
+
+const inLine = (text: string): string => oneLine(harmless(text), Infinity);
 
 /** A project's id by its id or name; fails when there is none. */
 export async function projectId(cli: Cli, ref: string): Promise<string> {

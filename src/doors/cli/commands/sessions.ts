@@ -4,7 +4,7 @@ import { define, group, wholeNumber, type Setting } from '../define.ts';
 import { sessionFrames } from '../event-stream.ts';
 import { Silent } from '../failure.ts';
 import { columns, shortTime } from '../output.ts';
-import { eventLine, isSessionEnd, isTurnEnd, isWithoutAnswer, type WireEvent } from '../session-view.ts';
+import { eventLine, isSessionEnd, isTurnEnd, isWithoutAnswer, sessionStates, type WireEvent } from '../session-view.ts';
 import { projectId } from './projects.ts';
 
 interface SessionRow {
@@ -32,7 +32,7 @@ export function addSessions(setting: Setting): void {
     examples: ['oubliette session list --project demo', 'oubliette session list --status idle --json'],
     options: [
       new Option('--project <project>', 'only of this project'),
-      new Option('--status <status>', 'only in this state'),
+      new Option('--status <status>', 'only in this state').choices(sessionStates),
     ],
     async run(cli, _args, options: { project?: string; status?: string }) {
       const sessions = await cli.rows<SessionRow>('session_list', 'sessions', {
