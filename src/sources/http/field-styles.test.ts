@@ -33,3 +33,11 @@ test('a style for what is not in the query is refused, a value that is nested wi
   for (let level = 0; level < 100; level++) deep = { a: deep };
   assert.throws(() => query('deepObject', deep), /nested more than/);
 });
+
+test('what an object brings into a query is never a second credential', () => {
+  const more = { query: { f: '${f}', key: '${SECRET}' }, styles: { query: { f: 'exploded' } } } as const;
+  const auth = { type: 'apiKey', in: 'query', name: 'api key', value: '${KEY}' } as const;
+  const url = (f: object): string => plan({ ...more, auth }).build({ args: { f }, secret: () => 's' }).url;
+  assert.equal(url({ a: 1, keys: 2 }), 'https://h.example.org/?a=1&keys=2&key=s');
+  for (const name of ['key', 'api key']) assert.throws(() => url({ [name]: 1 }), /which the tool itself sets/);
+});

@@ -62,9 +62,7 @@ export function compileRequest(request: HttpImpl['request'], argSchema: JsonSche
   for (const name of Object.keys(styles.query ?? {}))
     if (!Object.hasOwn(request.query ?? {}, name))
       throw new TemplateProblem(`styles.query: there is no ${shown(name)} in query`, ['request', 'styles', 'query']);
-  const query = Object.entries(request.query ?? {}).map(([name, value]) =>
-    named(['query', name], () => compileQuery(name, value, declared, styles.query?.[name])),
-  );
+  const query = compileQueries(request, declared);
   const headers = Object.entries(request.headers ?? {}).map(([name, value]) =>
     named(['headers', name], () => compileHeader(name, value, declared)),
   );
@@ -105,6 +103,29 @@ interface QueryPlan {
   refs: Ref[];
   /** `name=value` pairs, encoded. */
   fill(values: Values): string[];
+}
+
+function compileQueries(
+  { query = {}, styles = {}, auth }: HttpImpl['request'],
+  declared: ReadonlySet<string>,
+): QueryPlan[] {
+  const plans = Object.entries(query).map(([name, value]) => {
+    const style = styles.query?.[name];
+    const plan = named(['query', name], () => compileQuery(name, value, declared, style));
+    return { name: forQuery(name), isSpread: style === 'exploded', plan };
+  });
+  const secret = new Set(plans.flatMap(({ name, plan }) => (secretsOf(plan.refs).length > 0 ? [name] : [])));
+  if (auth?.type === 'apiKey' && auth.in === 'query') secret.add(forQuery(auth.name));
+  return plans.map(({ isSpread, plan }) =>
+    isSpread ? { ...plan, fill: (values) => besides(secret, plan.fill(values)) } : plan,
+  );
+}
+
+/** An argument that brings its own names may not bring one that carries a credential. */
+function besides(secret: ReadonlySet<string>, pairs: string[]): string[] {
+  const taken = pairs.map((pair) => pair.slice(0, pair.indexOf('='))).find((name) => secret.has(name));
+  if (taken !== undefined) throw new TemplateProblem(`a value names ${shown(taken)}, which the tool itself sets`);
+  return pairs;
 }
 
 function compileQuery(

@@ -48,6 +48,7 @@ export function convertOperation(
   const args = noArguments();
   const parameters = parametersOf(document, pathItem, operation, args.notes);
   const credentials = credentialsOf(document, operation, parameters, prefix);
+  args.secrets = new Set(credentials.secrets.map(({ name }) => name));
   for (const parameter of parameters)
     if (parameter['in'] !== 'body' && parameter['in'] !== 'formData' && !isSaidBy(credentials, parameter))
       addParameter(args, parameter, document, schemas);

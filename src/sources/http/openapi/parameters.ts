@@ -7,6 +7,8 @@ import { literal } from './security.ts';
 
 /** The arguments of a tool while they are collected, and where each goes in the request. */
 export interface Arguments {
+  /** Names of secrets: an argument of that name would be sent in their place. */
+  secrets: ReadonlySet<string>;
   properties: Record<string, Value>;
   required: string[];
   query: Record<string, string>;
@@ -21,6 +23,7 @@ export interface Arguments {
 }
 
 export const noArguments = (): Arguments => ({
+  secrets: new Set(),
   properties: {},
   required: [],
   query: {},
@@ -133,7 +136,7 @@ export function declare(args: Arguments, wish: string, schema: Value, isRequired
       .slice(0, 60) || 'value';
   let name = base;
   // Also no name that every object has already.
-  for (let count = 2; name in args.properties; count++) name = `${base}_${count}`;
+  for (let count = 2; name in args.properties || args.secrets.has(name); count++) name = `${base}_${count}`;
   args.properties[name] = schema;
   if (isRequired) args.required.push(name);
   return name;

@@ -254,6 +254,15 @@ test('keys that are wanted together are all sent, under names that say nothing t
   assert.equal(token.report.secrets[0]!.name, 'PET_STORE_TOKEN');
 });
 
+test('a parameter that is called like a secret does not take its place', () => {
+  const securitySchemes = { main: { type: 'http', scheme: 'bearer' } };
+  const parameters = [{ name: 'PET_STORE_MAIN_TOKEN', in: 'query', schema: {} }];
+  const { tools } = one({ security: [{ main: [] }], parameters }, { components: { securitySchemes } });
+  const { url, headers } = sent(tools[0], { PET_STORE_MAIN_TOKEN_2: 'x' });
+  assert.equal(new URL(url).search, '?PET_STORE_MAIN_TOKEN=x');
+  assert.equal(headers['authorization'], 'Bearer <PET_STORE_MAIN_TOKEN>');
+});
+
 test('two keys in cookies are sent in one header', () => {
   const securitySchemes = Object.fromEntries(['a', 'b'].map((name) => [name, { type: 'apiKey', in: 'cookie', name }]));
   const { tools } = one({ security: [{ a: [], b: [] }] }, { components: { securitySchemes } });
