@@ -3,6 +3,7 @@ import type { ServerConfig } from '../../schema/index.ts';
 import { boundedFetch } from './bounded-fetch.ts';
 import { accessTokens, type AccessTokens } from './oauth.ts';
 import type { LinkDeps } from './link.ts';
+import { RpcError } from './wire.ts';
 
 type Fetch = typeof globalThis.fetch;
 type HttpDeps = Pick<LinkDeps, 'fetchFor' | 'accessToken'>;
@@ -68,8 +69,14 @@ export function httpStatus(error: unknown): number | undefined {
 
 /** A forgotten session is a 404, but many older servers call it a bad request. */
 export function hasForgotten(error: unknown, era: 'modern' | 'legacy'): boolean {
+  if (error instanceof RpcError) return era === 'modern' && isOfOtherEra(error);
   const status = httpStatus(error);
-  return status === 404 || (status === 400 && era === 'legacy' && /session/i.test((error as Error).message));
+  return status === 404 || (status === 400 && /session|not initialized/i.test((error as Error).message));
+}
+
+/** In the place of a server of the 2026 era there is now one that speaks another version, or an older one. */
+function isOfOtherEra({ code, message }: RpcError): boolean {
+  return code === -32022 || (code === -32000 && /^Bad Request\b.*(session|not initialized)/i.test(message));
 }
 
 /** True when the SDK tried often enough to open a stream again that had ended. */

@@ -1,8 +1,10 @@
-import { isObject, type ClientBehind } from '../../schema/index.ts';
+import { fail, isObject, type ClientBehind, type Failure } from '../../schema/index.ts';
+import { cleanText } from './foreign-text.ts';
 import type { Link } from './link.ts';
 import { RpcError, type RequestOptions } from './wire.ts';
 
 const mostRounds = 10;
+const mostQuestions = 100;
 
 const capabilitiesKey = 'io.modelcontextprotocol/clientCapabilities';
 
@@ -45,27 +47,44 @@ async function inRounds(
     ? { ...params, _meta: { ...(params['_meta'] as object), [capabilitiesKey]: client.capabilities } }
     : params;
   if (client?.round) {
-    const { resultType, ...result } = await link.request(method, { ...whole, ...client.round }, options);
+    const { resultType, ...result } = known(await link.request(method, { ...whole, ...client.round }, options));
     return resultType === 'input_required' ? { resultType, ...result } : result;
   }
   let sent: Record<string, unknown> = whole;
   for (let round = 0; ; round++) {
-    const result = await link.request(method, sent, options);
+    const result = known(await link.request(method, sent, options));
     if (result['resultType'] !== 'input_required') {
       const { resultType: _, ...rest } = result;
       return rest;
     }
-    if (round >= mostRounds) throw new Error(`the server asked for input more than ${mostRounds} times`);
-    const questions = isObject(result['inputRequests']) ? Object.entries(result['inputRequests']) : [];
+    if (round >= mostRounds) throw failed(`the server asked for input more than ${mostRounds} times`);
     const answers = await Promise.all(
-      questions.map(async ([key, question]) => {
-        const { method: asked, params: details } = question as { method: string; params: unknown };
-        return [key, await asker.askClient(asked, details ?? {})] as const;
-      }),
+      questionsOf(result).map(
+        async ([key, asked, details]) => [key, await asker.askClient(asked, details ?? {})] as const,
+      ),
     );
     options.call?.signal?.throwIfAborted();
     sent = { ...whole };
     if (answers.length > 0) sent['inputResponses'] = Object.fromEntries(answers);
     if (result['requestState'] !== undefined) sent['requestState'] = result['requestState'];
   }
+}
+
+const failed = (reason: string): Failure => fail('tool.failed', { reason });
+
+/** A kind of result that we do not know holds nothing that could be handed on. */
+function known(result: Record<string, unknown>): Record<string, unknown> {
+  const { resultType = 'complete' } = result;
+  if (resultType === 'complete' || resultType === 'input_required') return result;
+  throw failed(`the server answered a result of an unknown kind: ${cleanText(String(resultType), 50)}`);
+}
+
+function questionsOf({ inputRequests }: Record<string, unknown>): [key: string, method: string, params: unknown][] {
+  const questions = isObject(inputRequests) ? Object.entries(inputRequests) : [];
+  if (questions.length > mostQuestions) throw failed(`the server asked for more than ${mostQuestions} inputs at once`);
+  return questions.map(([key, question]) => {
+    if (!isObject(question) || typeof question['method'] !== 'string')
+      throw failed(`the server asked for input without saying which: ${cleanText(key, 50)}`);
+    return [key, question['method'], question['params']];
+  });
 }

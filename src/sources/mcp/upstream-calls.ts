@@ -59,7 +59,7 @@ export class UpstreamCalls {
         try {
           return this.#result(await this.#request(link, upstreamName, args, call), call);
         } catch (error) {
-          if (error instanceof RpcError) return refusedResult(error);
+          if (error instanceof RpcError && !(mayRepeat && link.hasForgotten(error))) return refusedResult(error);
           this.#noticeEnd(call, error);
           // A server that has forgotten our session has not done anything yet.
           if (!this.#noticeHttp(link, error) || !mayRepeat) throw error;
@@ -113,9 +113,9 @@ export class UpstreamCalls {
       const options = { timeoutMs: this.#connection.timeoutMs, call: { signal }, waiting: this.active };
       return await askWithRounds(link, method, params, options, asker);
     } catch (error) {
-      if (error instanceof RpcError) throw error;
       this.#noticeEnd(asker, error);
       this.#noticeHttp(link, error);
+      if (error instanceof RpcError) throw error;
       throw this.#connection.failure(error, method);
     } finally {
       this.active.delete(asker);
