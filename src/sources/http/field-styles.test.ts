@@ -27,6 +27,17 @@ test('lists and objects of a query are written in their style, plain values in a
     assert.equal(query(style, 1), 'f=1');
 });
 
+test('a pair with a name that every object has is written as any other', () => {
+  const query = { f: '${f}', constructor: ['${f}', 'b'] };
+  const { url } = plan({ query, styles: { query: { f: 'json' } } }).build({ args: { f: undefined }, secret: () => '' });
+  assert.equal(new URL(url).search, '?constructor=b');
+  const mixed = plan({ query: { f: '${f}', constructor: ['x${f}', 'b'] }, styles: { query: { f: 'json' } } });
+  assert.equal(
+    new URL(mixed.build({ args: { f: ['1', '2'] }, secret: () => '' }).url).searchParams.get('constructor'),
+    'x1,2',
+  );
+});
+
 test('a style for what is not in the query is refused, a value that is nested without end too', () => {
   assert.throws(() => plan({ query: { g: 1 }, styles: { query: { f: 'json' } } }), TemplateProblem);
   let deep: unknown = 1;

@@ -110,7 +110,7 @@ function compileQueries(
   declared: ReadonlySet<string>,
 ): QueryPlan[] {
   const plans = Object.entries(query).map(([name, value]) => {
-    const style = styles.query?.[name];
+    const style = Object.hasOwn(styles.query ?? {}, name) ? styles.query?.[name] : undefined;
     const plan = named(['query', name], () => compileQuery(name, value, declared, style));
     return { name: forQuery(name), isSpread: style === 'exploded', plan };
   });

@@ -169,6 +169,8 @@ test('lists in a form of Swagger 2.0 are joined as they are in its queries, file
     { name: 'b', collectionFormat: 'multi', ...list },
   ]);
   assert.equal(sent(lists, { body: { a: ['1', '2'], b: ['3', '4'] } }).body, 'a=1,2&b=3&b=4');
+  const odd = form([{ name: 'a', ...list, collectionFormat: 'constructor' }]);
+  assert.deepEqual(requestOf(odd).styles, { body: { a: 'commas' } });
   const upload = form([{ name: 'f', in: 'formData', type: 'file' }]);
   assert.match(sent(upload, { body: { f: 'text' } }).body!, /name="f"; filename="f"\r\n.*\r\n\r\ntext\r\n/);
 });

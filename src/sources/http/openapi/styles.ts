@@ -47,11 +47,16 @@ function styleOf({ style, explode }: Value, shape: Shape): FieldStyle | undefine
   return shape.isObject ? 'exploded' : undefined;
 }
 
+const joints = new Map<string, FieldStyle>([
+  ['ssv', 'spaces'],
+  ['tsv', 'tabs'],
+  ['pipes', 'pipes'],
+]);
+
 /** Swagger 2 joins lists with commas unless told otherwise. */
 function joinedBy({ collectionFormat }: Value, shape: Shape): FieldStyle | undefined {
   if (!shape.isList || collectionFormat === 'multi') return undefined;
-  const joints: Record<string, FieldStyle> = { ssv: 'spaces', tsv: 'tabs', pipes: 'pipes' };
-  return joints[textOf(collectionFormat)] ?? 'commas';
+  return joints.get(textOf(collectionFormat)) ?? 'commas';
 }
 
 interface Shape {
