@@ -41,7 +41,14 @@ export class Cli {
   /** The running server; fails with what to do when there is none. */
   server(): Promise<ServerClient> {
     this.#server ??= findServer(this.home, this.env).then(
-      (address) => new ServerClient(address, () => noServer(this.home, this.env['OUBLIETTE_URL']), this.#patience),
+      (address) =>
+        new ServerClient(address, () => noServer(this.home, this.env['OUBLIETTE_URL']), this.#patience, {
+          afterMs: 10_000,
+          onSilence: (url) =>
+            this.note(
+              `${url} does not answer: the server hangs or is stopped. Still waiting; Ctrl-C ends that. See: oubliette doctor`,
+            ),
+        }),
     );
     return this.#server;
   }

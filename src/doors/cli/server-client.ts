@@ -18,16 +18,24 @@ export interface RequestOptions {
 export type Answer =
   { ok: true; value: unknown } | { ok: false; error: { code: string; message: string; retryable: boolean } };
 
+/** Told once, when the server has not answered for a while and does not even say that it is well. */
+interface Silence {
+  afterMs: number;
+  onSilence(url: string): void;
+}
+
 /** The HTTP side of every command. A refusal becomes a CommandFailure with the server's own words. */
 export class ServerClient {
   readonly #address: ServerAddress;
   readonly #notThere: () => CommandFailure;
   /** Ends every request that brings no signal of its own. */
   readonly #signal: AbortSignal | undefined;
-  constructor(address: ServerAddress, notThere: () => CommandFailure, signal?: AbortSignal) {
+  #silence: Silence | undefined;
+  constructor(address: ServerAddress, notThere: () => CommandFailure, signal?: AbortSignal, silence?: Silence) {
     this.#address = address;
     this.#notThere = notThere;
     this.#signal = signal;
+    this.#silence = silence;
   }
 
   get url(): string {
@@ -84,11 +92,26 @@ export class ServerClient {
       // As a path of its own, or `..` for the name of a tool would lead elsewhere.
       const whole = target.pathname.replace(/\/+$/, '') + path;
       const request = send(target, { path: whole, method, headers, signal: options.signal ?? this.#signal }, resolve);
+      const waiting = this.#silence && setTimeout(() => this.#lookForLife(), this.#silence.afterMs).unref();
+      request.on('response', () => clearTimeout(waiting)).on('close', () => clearTimeout(waiting));
       request.on('error', (error: NodeJS.ErrnoException) =>
         reject(this.#translate(error, Number(headers['content-length'] ?? 0))),
       );
       request.end(body);
     });
+  }
+
+  /** A tool may take its time; a server that hangs does not answer anything. */
+  #lookForLife(): void {
+    const target = new URL(this.#address.url);
+    const send = target.protocol === 'https:' ? httpsRequest : httpRequest;
+    const path = `${target.pathname.replace(/\/+$/, '')}/health`;
+    const request = send(target, { path, signal: AbortSignal.timeout(3000) }, (response) => response.resume());
+    request.on('error', () => {
+      this.#silence?.onSilence(this.#address.url);
+      this.#silence = undefined;
+    });
+    request.end();
   }
 
   #notOurs(status: number, text: string): CommandFailure {
