@@ -64,6 +64,14 @@ function hiddenOf(problems: Problems, read: SchemaObject): Problems {
   );
 }
 
+/** The first field that was refused gets the focus, out of a closed part too: it may lie far from the button that was pressed. */
+export function showProblem(form: HTMLFormElement): void {
+  const problem = form.querySelector('.problem');
+  for (let fold = problem?.closest('details'); fold; fold = fold.parentElement?.closest('details')) fold.open = true;
+  const field = problem?.closest('.field, fieldset') ?? problem?.parentElement;
+  field?.querySelector<HTMLElement>('input, select, textarea, .cm-content, button')?.focus();
+}
+
 /** The first field whose text cannot be sent as it is gets the focus; true when there is none. */
 export function isWhole(form: HTMLFormElement): boolean {
   const broken = form.querySelector<HTMLElement>('[data-broken]');

@@ -1,7 +1,7 @@
-import { useRef, useState } from 'react';
+import { useEffect, useRef, useState } from 'react';
 import type { ToolView } from '../api/shapes.ts';
 import { startOf } from '../form/read-schema.ts';
-import { isWhole, SchemaForm } from '../form/schema-form.tsx';
+import { isWhole, SchemaForm, showProblem } from '../form/schema-form.tsx';
 import { useInvocation } from '../form/use-invocation.ts';
 import { Dialog } from '../parts/dialog.tsx';
 import { recall, remember } from '../parts/memory.ts';
@@ -26,6 +26,9 @@ export default function ArgumentDialog({ tool, sink, onClose, onBack }: Argument
   );
   const form = useRef<HTMLFormElement>(null);
   const { run, cancel, isRunning, finished, problems } = useInvocation(tool);
+  useEffect(() => {
+    if (form.current && Object.keys(problems).length > 0) showProblem(form.current);
+  }, [problems]);
   const go = async (way: 'chat' | 'message' | 'here'): Promise<void> => {
     remember(memory, args);
     const done = await run(args);

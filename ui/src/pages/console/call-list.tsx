@@ -24,7 +24,7 @@ export function CallList({ since, ms }: { since: string; ms: number }) {
   const longest = Math.max(ms, ...rows.map((row) => row.duration_ms), 1);
   return (
     <Card title={t('console.calls', { count: rows.length })} isPlain>
-      <div className="table-wrap">
+      <div className="table-wrap" role="region" aria-label={t('console.calls', { count: rows.length })} tabIndex={0}>
         <table className="table">
           <thead>
             <tr>

@@ -114,16 +114,19 @@ export function ConsolePage() {
           <Card
             title={t('console.output')}
             actions={
-              answer ? (
-                <div className="meter" role="status">
-                  <span className={`badge ${answer.value.ok ? 'good' : 'bad'}`}>
-                    {answer.value.ok ? t('tester.ok') : answer.value.error.code}
-                  </span>
-                  <span className="number">{duration(answer.ms)}</span>
-                  <span className="number">{bytes(new Blob([text]).size)}</span>
-                  <span className="number">≈ {t('tester.tokens', { count: count(roughTokens(text)) })}</span>
-                </div>
-              ) : null
+              // There before anything is in it: only then is what comes into it read out.
+              <div className="meter" role="status">
+                {answer && !isRunning ? (
+                  <>
+                    <span className={`badge ${answer.value.ok ? 'good' : 'bad'}`}>
+                      {answer.value.ok ? t('tester.ok') : answer.value.error.code}
+                    </span>
+                    <span className="number">{duration(answer.ms)}</span>
+                    <span className="number">{bytes(new Blob([text]).size)}</span>
+                    <span className="number">≈ {t('tester.tokens', { count: count(roughTokens(text)) })}</span>
+                  </>
+                ) : null}
+              </div>
             }
           >
             {isRunning ? <Skeleton rows={3} height={16} /> : null}

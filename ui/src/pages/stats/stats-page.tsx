@@ -190,7 +190,7 @@ function ChartCard(props: ComponentProps<typeof Chart>) {
 function GroupTable({ groups, by }: { groups: Group[]; by: By }) {
   const most = Math.max(...groups.map((group) => group.total_calls), 1);
   return (
-    <div className="table-wrap">
+    <div className="table-wrap" role="region" aria-label={t('stats.calls')} tabIndex={0}>
       <table className="table">
         <thead>
           <tr>

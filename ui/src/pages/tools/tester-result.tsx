@@ -18,7 +18,12 @@ export function TesterResult({
   return (
     <Card
       title={t('tester.answer')}
-      actions={finished && !isRunning ? <Numbers tool={tool} finished={finished} /> : null}
+      // There before anything is in it: only then is what comes into it read out.
+      actions={
+        <div className="meter" role="status">
+          {finished && !isRunning ? <Numbers tool={tool} finished={finished} /> : null}
+        </div>
+      }
     >
       {isRunning ? <Skeleton rows={4} height={16} /> : null}
       {!isRunning && !finished ? (
@@ -34,7 +39,7 @@ export function TesterResult({
 function Numbers({ tool, finished }: { tool: ToolView; finished: Finished }) {
   const { answer, refusal, ms } = finished;
   return (
-    <div className="meter" role="status">
+    <>
       <span className={`badge ${answer.ok ? 'good' : 'bad'}`}>
         {answer.ok ? t('tester.ok') : refusal ? `${refusal.status || ''} ${refusal.code}` : answer.error.code}
       </span>
@@ -52,7 +57,7 @@ function Numbers({ tool, finished }: { tool: ToolView; finished: Finished }) {
       ) : answer.error.code === 'output.invalid' ? (
         <span className="tone-bad">{t('tester.fitsNot')}</span>
       ) : null}
-    </div>
+    </>
   );
 }
 

@@ -1,9 +1,9 @@
-import { useRef, useState } from 'react';
+import { useEffect, useRef, useState } from 'react';
 import type { ToolView } from '../../api/shapes.ts';
 import { Editor } from '../../editors/editor.tsx';
 import { longIntegers, tooLong } from '../../form/long-integer.ts';
 import { isObject, startOf } from '../../form/read-schema.ts';
-import { isWhole, ProblemList, SchemaForm } from '../../form/schema-form.tsx';
+import { isWhole, ProblemList, SchemaForm, showProblem } from '../../form/schema-form.tsx';
 import { useInvocation, type Finished } from '../../form/use-invocation.ts';
 import { useTyped } from '../../form/use-typed.ts';
 import { copyText } from '../../parts/copy.tsx';
@@ -33,6 +33,9 @@ export function Tester({ tool, isOwn }: { tool: ToolView; isOwn: boolean }) {
   const fault = way === 'json' ? readArgs(text).fault : undefined;
   const form = useRef<HTMLFormElement>(null);
   const { run, cancel, isRunning, finished, setFinished, problems } = useInvocation(tool);
+  useEffect(() => {
+    if (form.current && Object.keys(problems).length > 0) showProblem(form.current);
+  }, [problems]);
   const memory = `history.${tool.id}`;
   const [history, setHistory] = useState<Finished[]>(() => recall(memory) ?? []);
   const [examples, setExamples] = useState<Example[]>(() => recall(`examples.${tool.id}`) ?? []);

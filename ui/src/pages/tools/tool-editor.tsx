@@ -1,10 +1,11 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useParams } from '@tanstack/react-router';
-import { useMemo, useState } from 'react';
+import { useEffect, useMemo, useRef, useState } from 'react';
 import { request } from '../../api/client.ts';
 import { messageOf } from '../../api/errors.ts';
 import { allBundles, oneTool, toolPath } from '../../api/queries.ts';
 import type { ToolView } from '../../api/shapes.ts';
+import { showProblem } from '../../form/schema-form.tsx';
 import { useDraft } from '../../parts/draft.ts';
 import { Card, Note, Page, Skeleton, Trouble } from '../../parts/page.tsx';
 import { toast } from '../../parts/toasts.tsx';
@@ -62,6 +63,10 @@ function ToolEditor({ bundleID, name, first, before }: EditorProps) {
   const bundle = useQuery(allBundles()).data?.find((each) => each.id === bundleID);
   const value = draft.value;
   const details = useMemo(() => detailsOf(error), [error]);
+  const form = useRef<HTMLFormElement>(null);
+  useEffect(() => {
+    if (form.current && details.length > 0) showProblem(form.current);
+  }, [details]);
   const set = (change: Partial<ToolDraft>): void => draft.change((current) => ({ ...current, ...change }));
 
   const save = async (event: React.FormEvent): Promise<void> => {
@@ -108,7 +113,7 @@ function ToolEditor({ bundleID, name, first, before }: EditorProps) {
         </Note>
       ) : null}
       {draft.isElsewhere ? <Note tone="warn">{t('common.otherTab')}</Note> : null}
-      <form className="stack loose" onSubmit={save} noValidate>
+      <form ref={form} className="stack loose" onSubmit={save} noValidate>
         <BasicsCard value={value} details={details} set={set} isNew={before === undefined} />
         <WhatRunsCard value={value} details={details} set={set} />
         <SchemasCard value={value} details={details} set={set} />
