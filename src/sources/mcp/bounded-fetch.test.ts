@@ -68,6 +68,33 @@ test('a stream may be as long as it likes, but none of its events', async () => 
   assert.equal((await read((response) => void inPieces(response))).length, (event.length + 2) * 4);
 });
 
+test('a stream of very many events is read only now and then', async () => {
+  let sent = 0;
+  server.answer = (_, response) => {
+    head(response, 'text/event-stream');
+    const flood = (): void => {
+      if (response.destroyed) return;
+      sent += 100;
+      if (response.write('data: {}\n\n'.repeat(100))) setImmediate(flood);
+      else response.once('drain', flood);
+    };
+    flood();
+  };
+  const reader = (await bounded(server.url)).body!.getReader();
+  const beganAt = performance.now();
+  let read = 0;
+  while (performance.now() - beganAt < 1_500) {
+    const { value } = await reader.read();
+    read +=
+      Buffer.from(value ?? [])
+        .toString()
+        .split('\n\n').length - 1;
+  }
+  await reader.cancel();
+  // A piece may hold some thousand of these small events.
+  assert.ok(read >= 1_000 && read < 40_000, `${read} of ${sent}`);
+});
+
 test('of a refusal only the beginning is read', async () => {
   let refusing: ServerResponse | undefined;
   const text = await read((response) => (refusing = response.writeHead(500)).write('x'.repeat(1_000_000)));

@@ -1,9 +1,12 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fail } from '../../schema/index.ts';
 
 /** As much as a process may write in one line. */
 const longestAnswer = 64 * 1024 * 1024;
 /** Of a refusal only the beginning is told. */
 const longestRefusal = 64 * 1024;
+/** More than this in a second and a stream is read only now and then, so that it leaves time for everything else. */
+const eventsPerSecond = 2_000;
 
 type Fetch = typeof globalThis.fetch;
 
@@ -42,6 +45,7 @@ async function* checked(
 ): AsyncGenerator<Uint8Array> {
   let length = 0;
   let lastBytes: Buffer = Buffer.alloc(0);
+  let second = { endsAt: 0, events: 0 };
   for await (const piece of body) {
     const bytes = Buffer.from(piece.buffer, piece.byteOffset, piece.byteLength);
     const ended = isStream ? eventEnd(lastBytes, bytes) : -1;
@@ -49,14 +53,28 @@ async function* checked(
     if (length > limit) throw tooLarge();
     lastBytes = bytes.subarray(-3);
     yield piece;
+    if (ended < 0) continue;
+    const now = performance.now();
+    if (now > second.endsAt) second = { endsAt: now + 1000, events: 0 };
+    second.events += eventsIn(bytes);
+    if (second.events > eventsPerSecond) await sleep(second.endsAt - now, undefined, { ref: false });
   }
 }
 
+/** Each of these ends an event. */
+const gaps = ['\n\n', '\r\r', '\n\r\n'];
+
 /** Where the last event that ends in these bytes does so: an empty line ends it, maybe one that began before them. */
 function eventEnd(before: Buffer, bytes: Buffer): number {
-  const inside = Math.max(...['\n\n', '\r\r', '\n\r\n'].map((gap) => bytes.lastIndexOf(gap)));
+  const inside = Math.max(...gaps.map((gap) => bytes.lastIndexOf(gap)));
   if (inside >= 0) return inside;
   return /\n\n|\r\r|\n\r\n/.test(Buffer.concat([before, bytes.subarray(0, 2)]).toString('latin1')) ? 0 : -1;
+}
+
+function eventsIn(bytes: Buffer): number {
+  let events = 0;
+  for (const gap of gaps) for (let at = bytes.indexOf(gap); at >= 0; at = bytes.indexOf(gap, at + gap.length)) events++;
+  return events;
 }
 
 async function* beginning(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
