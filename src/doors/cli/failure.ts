@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import type { Detail } from '../../schema/index.ts';
 
 /** The command could not do what was asked: exit code 1. */
@@ -26,7 +27,13 @@ export class Silent extends Error {
 /** Says which file of the person cannot be written; what is no failure of the file system stays as it is. */
 export function cannotWrite(file: string): (error: unknown) => never {
   return (error) => {
-    const { code, syscall } = error as NodeJS.ErrnoException;
-    throw syscall === undefined ? error : new CommandFailure('request.invalid', `${file} cannot be written (${code})`);
+    const { code, syscall, path = '' } = error as NodeJS.ErrnoException;
+    if (syscall === undefined) throw error;
+    // What failed may lie elsewhere: a backup also reads and writes in the data folder.
+    const isElsewhere = path !== '' && !path.startsWith(resolve(file)) && !path.startsWith(file);
+    throw new CommandFailure(
+      'request.invalid',
+      isElsewhere ? `${path} cannot be used (${code})` : `${file} cannot be written (${code})`,
+    );
   };
 }

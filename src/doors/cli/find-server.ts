@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import type { ServerInfo } from '../../schema/index.ts';
@@ -35,7 +35,7 @@ export async function findServer(home: string, env: NodeJS.ProcessEnv): Promise<
     return { url: url.replace(/\/+$/, ''), token };
   }
   const info = await runningServer(home);
-  if (!info) throw noServer(home);
+  if (!info) throw (await closedHome(home)) ?? noServer(home);
   const proof = await readFile(join(home, 'run', 'cli.proof'), 'utf8').catch(() => undefined);
   return { url: info.url.replace(/\/+$/, ''), token: token ?? (await adminToken(home)), proof };
 }
@@ -48,6 +48,19 @@ export async function runningServer(home: string): Promise<ServerInfo | undefine
   } catch {
     return undefined;
   }
+}
+
+/** Whoever may not look into a home cannot know whether a server runs there. */
+async function closedHome(home: string): Promise<CommandFailure | undefined> {
+  const { code } = await stat(join(home, 'server.json')).then(
+    () => ({ code: '' }),
+    (error: NodeJS.ErrnoException) => error,
+  );
+  if (code !== 'EACCES' && code !== 'EPERM') return undefined;
+  return new CommandFailure(
+    'home.unusable',
+    `You may not read ${home} (${code}). Be the user that its server runs as, or name a server by OUBLIETTE_URL and OUBLIETTE_TOKEN.`,
+  );
 }
 
 export function noServer(home: string, url?: string): CommandFailure {

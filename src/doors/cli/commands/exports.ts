@@ -1,9 +1,9 @@
-import { writeFile } from 'node:fs/promises';
 import { Option } from 'commander';
 import { findBundle } from '../catalog-client.ts';
 import { define, type Setting } from '../define.ts';
 import { cannotWrite } from '../failure.ts';
 import { harmless } from '../output.ts';
+import { writeWhole } from '../write-whole.ts';
 
 export function addExport(setting: Setting): void {
   define(setting, setting.program, {
@@ -28,7 +28,7 @@ export function addExport(setting: Setting): void {
         for (const line of lines) cli.terminal.errors.write(`${harmless(line)}\n`);
         return;
       }
-      await writeFile(options.out, zip).catch(cannotWrite(options.out));
+      await writeWhole(options.out, zip).catch(cannotWrite(options.out));
       cli.print({ file: options.out, bytes: zip.length, ...(leftOut.length > 0 && { leftOut }) }, () =>
         [`Wrote ${options.out} (${zip.length} bytes).`, ...lines.map(harmless)].join('\n'),
       );
