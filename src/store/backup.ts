@@ -20,7 +20,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { pipeline } from 'node:stream/promises';
 import { constants as zlib, createGunzip, createGzip, gunzipSync } from 'node:zlib';
 import { extract, pack, type Header, type Pack } from 'tar-stream';
-import { fail } from '../schema/index.ts';
+import { asFailure, fail, isDiskFull } from '../schema/index.ts';
 import { isFolder } from './files.ts';
 import { isBrokenDatabase } from './sqlite.ts';
 
@@ -176,6 +176,7 @@ function snapshotOf(database: string, copy: string): string {
   try {
     db.prepare('VACUUM INTO ?').run(copy);
   } catch (error) {
+    if (isDiskFull(error)) throw asFailure(error);
     if (!isBrokenDatabase(error)) throw error;
     const reason = `${database} is damaged (${(error as Error).message}). See: oubliette doctor`;
     throw fail('import.invalid', { message: `No backup was made: ${reason}` }, { cause: error });

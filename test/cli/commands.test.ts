@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -255,6 +255,24 @@ test('terminal tricks in stored texts are not passed on', async () => {
   const { out } = await cli(['tools', '--bundle', 'tricky']);
   assert.match(out, /safe/);
   assert.doesNotMatch(out, /[\u001b\u0007\u202e]/);
+});
+
+test('a full disk is called that, and nothing half is left on it', async () => {
+  const { spawnSync } = await import('node:child_process');
+  const disk = join(scratch, 'disk');
+  await mkdir(disk);
+  const oubliette = `${process.execPath} --disable-warning=ExperimentalWarning src/cli.ts`;
+  const script = `
+    ${process.execPath} -e 'const d = new (require("node:sqlite").DatabaseSync)("${disk}/state.db");
+      d.exec("CREATE TABLE t (x); INSERT INTO t VALUES (zeroblob(100000))")'
+    cat /dev/zero > ${disk}/fill 2>/dev/null
+    ${oubliette} pack new half --home ${disk}
+    ${oubliette} backup ${scratch}/full.tgz --home ${disk}
+    ls ${disk}/packs`;
+  const bwrap = ['--dev-bind', '/', '/', '--size', '300000', '--tmpfs', disk, '--', 'sh', '-c', script];
+  const ran = spawnSync('bwrap', bwrap, { encoding: 'utf8', cwd: join(import.meta.dirname, '..', '..') });
+  assert.match(ran.stderr, /half\.ts cannot be written \(ENOSPC\)\nerror: No more space: the disk /);
+  assert.equal(ran.stdout, '');
 });
 
 test('a reader that goes away early is no failure', async () => {

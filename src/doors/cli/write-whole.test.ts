@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { constants, mkdtemp, open, readFile, readdir, rm } from 'node:fs/promises';
+import { constants, mkdtemp, open, readFile, readdir, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
@@ -21,6 +21,9 @@ test('a file is replaced whole, or stays as it was and nothing is left beside it
   await writeWhole(file, Buffer.from('second'));
   assert.equal(await readFile(file, 'utf8'), 'second');
   assert.deepEqual(await readdir(folder), ['bundles.zip']);
+  await symlink(file, join(folder, 'link.zip'));
+  await writeWhole(join(folder, 'link.zip'), Buffer.from('third'));
+  assert.equal(await readFile(file, 'utf8'), 'third');
 });
 
 test('what is no plain file is written to, not replaced', async () => {

@@ -1,4 +1,4 @@
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Bundle } from '../../../schema/index.ts';
 import { listBundles } from '../catalog-client.ts';
@@ -21,9 +21,12 @@ export function addPacks(setting: Setting): void {
       const isTaken = (await knownBundles(cli)).some((each) => each.slug === name && each.kind !== 'pack');
       if (isTaken) throw new CommandFailure('bundle.exists', `There is a bundle ${name} already. Choose another name.`);
       await mkdir(folder, { recursive: true, mode: 0o700 }).catch(cannotWrite(folder));
-      await writeFile(file, example(name), { flag: 'wx', mode: 0o600 }).catch((error: NodeJS.ErrnoException) => {
-        if (error.code !== 'EEXIST') return cannotWrite(file)(error);
-        throw new CommandFailure('request.invalid', `${file} exists already. Choose another name, or edit it.`);
+      await writeFile(file, example(name), { flag: 'wx', mode: 0o600 }).catch(async (error: NodeJS.ErrnoException) => {
+        if (error.code === 'EEXIST')
+          throw new CommandFailure('request.invalid', `${file} exists already. Choose another name, or edit it.`);
+        // Half of it would be in the way of the next try.
+        await rm(file, { force: true });
+        return cannotWrite(file)(error);
       });
       const tool = `${name.replaceAll('-', '_')}_greet`;
       cli.print(
