@@ -268,6 +268,8 @@ describe('the palette', () => {
     await first.filter({ hasText: '+foo' }).waitFor();
     assert.match(await first.innerText(), /demo · v1/);
     await page.keyboard.press('Enter');
+    // The palette's own box has the focus until the form is there.
+    await page.getByRole('dialog').getByRole('heading', { name: 'Foo', exact: true }).waitFor();
     await page.getByRole('dialog').locator('input:focus').waitFor();
     await page.keyboard.type('by keys');
     await page.keyboard.press('Enter');
