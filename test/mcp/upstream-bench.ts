@@ -3,7 +3,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Actor, Call, ToolView } from '../../src/schema/index.ts';
+import type { Actor, Call, ServerConfig, ToolView } from '../../src/schema/index.ts';
+import { openLink, type Link } from '../../src/sources/mcp/link.ts';
 import { mcpServers, type McpServers, type McpServersDeps } from '../../src/sources/mcp/servers.ts';
 
 const script = new URL('raw-server.ts', import.meta.url).pathname;
@@ -16,6 +17,14 @@ export async function closeServers(): Promise<void> {
   const all = opened.splice(0);
   await Promise.all(all.map(({ servers }) => servers.close()));
   for (const { folder } of all) await rm(folder, { recursive: true, force: true });
+}
+
+/** One connection without all that keeps it up. */
+export function openAlone(config: ServerConfig, connectMs: number): Promise<Link> {
+  const hooks = { onNotification() {}, onRequest: async () => ({}) };
+  const { signal } = new AbortController();
+  const deps = { version: '0', home: '/nowhere', fetchFor: () => fetch, onNoise() {}, onTrouble() {}, signal };
+  return openLink(config, hooks, deps, connectMs);
 }
 
 /** Opens the upstream servers of a configuration in a home of their own. */

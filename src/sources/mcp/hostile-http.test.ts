@@ -2,9 +2,8 @@ import { afterEach, test } from 'node:test';
 import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
 import { oldServer, type OldServer, type OldServerOptions } from '../../../test/mcp/old-http-server.ts';
-import { callAs, closeServers, connected, openServers, run } from '../../../test/mcp/upstream-bench.ts';
+import { callAs, closeServers, connected, openAlone, openServers, run } from '../../../test/mcp/upstream-bench.ts';
 import { until } from '../../../test/kit/until.ts';
-import { openLink, type LinkDeps } from './link.ts';
 import type { McpServersDeps } from './servers.ts';
 
 const opened: OldServer[] = [];
@@ -46,16 +45,7 @@ test('an older server that calls a forgotten session a bad request is greeted an
 
 test('a server that leaves a notification of the greeting unanswered is given up in time', async () => {
   const old = await upstream({ before: (_incoming, _outgoing, body) => body.includes('notifications/initialized') });
-  const deps: LinkDeps = {
-    version: '0',
-    home: '/nowhere',
-    fetchFor: () => fetch,
-    onNoise() {},
-    onTrouble() {},
-    signal: new AbortController().signal,
-  };
-  const hooks = { onNotification() {}, onRequest: async () => ({}) };
-  await assert.rejects(openLink({ url: old.url }, hooks, deps, 500), /no connection within 500 ms/);
+  await assert.rejects(openAlone({ url: old.url }, 500), /no connection within 500 ms/);
 });
 
 test('requests that want no answer do not stay open when a server leaves them so', async () => {

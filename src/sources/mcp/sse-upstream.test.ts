@@ -1,9 +1,8 @@
 import { afterEach, test } from 'node:test';
 import assert from 'node:assert/strict';
 import { sseServer, type SseServer } from '../../../test/mcp/sse-server.ts';
-import { closeServers, connected, openServers, run } from '../../../test/mcp/upstream-bench.ts';
+import { closeServers, connected, openAlone, openServers, run } from '../../../test/mcp/upstream-bench.ts';
 import { until } from '../../../test/kit/until.ts';
-import { openLink, type LinkDeps } from './link.ts';
 import type { McpServers } from './servers.ts';
 
 const opened: SseServer[] = [];
@@ -45,17 +44,8 @@ test('an SSE server that has forgotten the session is greeted anew within the ca
 test('an SSE server that never says where messages go is given up in time, and holds up no end', async () => {
   const server = await upstream();
   server.isWelcoming = false;
-  const deps: LinkDeps = {
-    version: '0',
-    home: '/nowhere',
-    fetchFor: () => fetch,
-    onNoise() {},
-    onTrouble() {},
-    signal: new AbortController().signal,
-  };
-  const hooks = { onNotification() {}, onRequest: async () => ({}) };
   const config = { url: server.url, type: 'sse' } as const;
-  await assert.rejects(openLink(config, hooks, deps, 200), /no connection within 200 ms/);
+  await assert.rejects(openAlone(config, 200), /no connection within 200 ms/);
   await openServers({ sse: config });
   await until(() => server.sessions.size === 2);
   const beganAt = performance.now();
