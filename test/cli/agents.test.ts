@@ -201,6 +201,16 @@ test('what the agent asks its caller is answered in the chat', async () => {
   assert.deepEqual(await once(child, 'exit'), [0, null]);
 });
 
+/** Somebody who types at a terminal and reads what it says. */
+function person() {
+  const input = Object.assign(new PassThrough(), { isTTY: true, setRawMode() {} });
+  const output = Object.assign(new PassThrough(), { isTTY: true, columns: 200, getColorDepth: () => 1 });
+  let out = '';
+  output.on('data', (chunk: Buffer) => (out += chunk.toString()));
+  const terminal = { input, output, errors: output } as unknown as Terminal;
+  return { input, terminal, out: () => out, said: (pattern: RegExp) => until(() => pattern.test(out)) };
+}
+
 test('Ctrl-C at a question stops the turn at once, and what is typed then is the next message', async () => {
   const declared = {
     project_id: (await cli(['project', 'show', 'work', '--json'])).json.id,
@@ -208,12 +218,7 @@ test('Ctrl-C at a question stops the turn at once, and what is typed then is the
     context: { caller_id: 'me', caller_tools: [{ name: 'ask', description: 'Asks', inputSchema: { type: 'object' } }] },
   };
   const { session_id } = (await cli(['call', 'session_spawn', JSON.stringify(declared), '--json'])).json.value;
-  const input = Object.assign(new PassThrough(), { isTTY: true, setRawMode() {} });
-  const output = Object.assign(new PassThrough(), { isTTY: true, columns: 200, getColorDepth: () => 1 });
-  let out = '';
-  output.on('data', (chunk: Buffer) => (out += chunk.toString()));
-  const said = (pattern: RegExp) => until(() => pattern.test(out));
-  const terminal = { input, output, errors: output } as unknown as Terminal;
+  const { input, terminal, said } = person();
   const talk = runCli(['chat', 'work', '--session', session_id], programs, terminal, { OUBLIETTE_HOME: server.home });
   await said(/> $/);
   input.write('me_ask()\r');
@@ -230,16 +235,13 @@ test('Ctrl-C at a question stops the turn at once, and what is typed then is the
 
 test('Ctrl-C or Ctrl-D instead of an answer is a no', async () => {
   for (const key of ['\x03', '\x04']) {
-    const input = Object.assign(new PassThrough(), { isTTY: true, setRawMode() {} });
-    const output = Object.assign(new PassThrough(), { isTTY: true, columns: 200, getColorDepth: () => 1 });
-    let out = '';
-    output.on('data', (chunk: Buffer) => (out += chunk.toString()));
+    const { input, terminal, said, out } = person();
     const env = { OUBLIETTE_HOME: server.home, HOME: join(server.home, 'person') };
-    const asked = runCli(['setup', 'cursor'], programs, { input, output, errors: output } as unknown as Terminal, env);
-    await until(() => out.includes('[y/N]'));
+    const asked = runCli(['setup', 'cursor'], programs, terminal, env);
+    await said(/\[y\/N\]/);
     input.write(key);
-    assert.equal(await asked, 0, out);
-    assert.match(out, /\nNothing was changed\.\n$/);
+    assert.equal(await asked, 0, out());
+    assert.match(out(), /\nNothing was changed\.\n$/);
   }
 });
 
