@@ -47,7 +47,8 @@ export interface Watchers {
 /** One forked process that runs programs, one message at a time, and can be killed at any moment. */
 export class Child implements Lingering {
   readonly #process: ChildProcess;
-  readonly #channel: Socket;
+  readonly #questions: Socket;
+  readonly #answers: Socket;
   readonly #reader = new FrameReader<FromChild>();
   readonly #maxResidentBytes: number;
   readonly #watchers: Watchers;
@@ -76,14 +77,16 @@ export class Child implements Lingering {
     ];
     const [command, ...args] = [...diesWithParent, process.execPath, ...flags, childPath];
     this.#process = spawn(command!, args, {
-      stdio: ['ignore', 'ignore', 'ignore', 'pipe'],
+      // One for each direction: of a single one, every answer that we take would wake the child, who waits on the other end.
+      stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe'],
       env: {},
       cwd: '/',
       detached: false,
     });
-    this.#channel = this.#process.stdio[3] as Socket;
-    this.#channel.on('data', (data: Buffer) => this.#receive(data));
-    this.#channel.on('error', () => this.kill(this.#reason));
+    this.#questions = this.#process.stdio[3] as Socket;
+    this.#answers = this.#process.stdio[4] as Socket;
+    this.#answers.on('data', (data: Buffer) => this.#receive(data));
+    for (const way of [this.#questions, this.#answers]) way.on('error', () => this.kill(this.#reason));
     this.#process.on('error', (error) => {
       this.#startError = error;
       this.#ended();
@@ -102,13 +105,9 @@ export class Child implements Lingering {
 
   /** Idle children must not keep the process alive. */
   setIdle(isIdle: boolean): void {
-    if (isIdle) {
-      this.#process.unref();
-      this.#channel.unref();
-    } else {
-      this.#process.ref();
-      this.#channel.ref();
-    }
+    for (const each of [this.#process, this.#questions, this.#answers])
+      if (isIdle) each.unref();
+      else each.ref();
   }
 
   /** Sends a message and waits for the answer, at most `maxMs`. Rejects with ChildKilled. */
@@ -117,7 +116,7 @@ export class Child implements Lingering {
     return new Promise((resolve, reject) => {
       this.#pending = { resolve, reject, startedAt: performance.now(), maxMs };
       begun(this);
-      this.#channel.write(encodeFrame(message, tail));
+      this.#questions.write(encodeFrame(message, tail));
       this.#watchers.onAsked?.();
     });
   }
@@ -192,7 +191,8 @@ export class Child implements Lingering {
     if (this.isDead) return;
     this.isDead = true;
     this.#settleReady();
-    this.#channel.destroy();
+    this.#questions.destroy();
+    this.#answers.destroy();
     this.#settled()?.reject(new ChildKilled(this.#reason, { cause: this.#startError }));
     this.onExit?.();
   }

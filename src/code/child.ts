@@ -1,11 +1,12 @@
-// The killable process in which programs run: reads frames from descriptor 3, answers there, has nothing else.
+// The killable process in which programs run: reads frames from descriptor 3, answers on 4, has nothing else.
 import { readSync, writeSync } from 'node:fs';
 import { encodeFrame, FrameReader, type Frame } from './frames.ts';
 import { programRunner } from './child-runner.ts';
 import { loadMonty } from './monty.ts';
 import type { ToChild } from './protocol.ts';
 
-const channel = 3;
+const questions = 3;
+const answers = 4;
 const messagesPerTurn = 16;
 const largeBytes = 64 * 1024;
 const buffer = Buffer.allocUnsafe(256 * 1024);
@@ -22,7 +23,7 @@ function turn(): void {
 /** Answers the next message and says how large the answer was. */
 function answerNext(): number {
   while (waiting.length === 0) {
-    const count = readSync(channel, buffer, 0, buffer.length, null);
+    const count = readSync(questions, buffer, 0, buffer.length, null);
     if (count === 0) process.exit(0);
     waiting = reader.push(buffer.subarray(0, count));
   }
@@ -34,7 +35,7 @@ function answerNext(): number {
 }
 
 function send(frame: Buffer): void {
-  for (let at = 0; at < frame.length;) at += writeSync(channel, frame, at);
+  for (let at = 0; at < frame.length;) at += writeSync(answers, frame, at);
 }
 
 send(encodeFrame({ op: 'ready' }));
