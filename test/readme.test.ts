@@ -138,7 +138,7 @@ test('the TypeScript in docs/ is typed strictly, and the program of docs/sdk.md 
   assert.equal(await printed([tsc, ...flags.split(' '), ...how.split(' '), ...typeRoots, ...files]), '');
   assert.equal(
     await printed([files[1]!]),
-    'indigo\nargs.invalid 400 false /args/text\nsunny\nuser [n * n for n in range(4)]\nagent [0,1,4,9]\n[0,1,4,9]\n',
+    'green\nargs.invalid 400 false /args/text\nsunny\nuser [n * n for n in range(4)]\nagent [0,1,4,9]\n[0,1,4,9]\n',
   );
 });
 

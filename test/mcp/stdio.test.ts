@@ -90,7 +90,7 @@ test('what was asked is answered although nothing more can be asked', async () =
   const by = (id: number): any => answers.find((each) => each.id === id);
   assert.equal(by(1).result.protocolVersion, '2025-06-18');
   assert.equal(by(2).result.tools[0].name, 'run');
-  assert.equal(by(3).result.content[0].text, 'indigo');
+  assert.equal(by(3).result.content[0].text, 'green');
   assert.equal(code, 0);
   await server.stop();
 });

@@ -1,4 +1,3 @@
-import { hash } from 'node:crypto';
 import { offerTool, type BuiltInBundle, type OfferedFunction } from '../../schema/index.ts';
 
 const colours = [
@@ -62,8 +61,14 @@ function wordTool(slug: string, displayName: string, kind: string, words: readon
 }
 
 function pick(text: string, words: readonly string[]): string {
-  const number = parseInt(hash('sha256', text).slice(0, 8), 16);
-  return words[number % words.length] as string;
+  return words[fnv1a(text) % words.length] as string;
+}
+
+/** A hash that is short and quick and spreads words well enough; nothing here is secret. */
+function fnv1a(text: string): number {
+  let hash = 0x811c9dc5;
+  for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193);
+  return hash >>> 0;
 }
 
 const article = (kind: string): string => (/^[aeiou]/.test(kind) ? `an ${kind}` : `a ${kind}`);
