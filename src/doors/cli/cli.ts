@@ -137,9 +137,12 @@ export class Cli {
   }
 }
 
-/** What a command itself asks for is always there; who does not find it has a token that is narrowed to other bundles. */
+/**
+ * What a command itself asks for is always there, and looks for no other tool; who does not find it has a token that is
+ * narrowed to other bundles.
+ */
 function outOfReach(tool: string, error: unknown): unknown {
-  if (!(error instanceof CommandFailure) || error.message !== `There is no tool ${tool}.`) return error;
+  if (!(error instanceof CommandFailure) || error.code !== 'tool.not_found') return error;
   return new CommandFailure(
     error.code,
     `This command needs ${tool}, which this token does not reach: it is only for other bundles. Use a token for all of them, or unset OUBLIETTE_TOKEN to be the admin of this machine.`,
