@@ -34,6 +34,7 @@ test('answers are read as what they are', async () => {
   assert.equal(await value('application/json', '', { encoding: 'text' }), null);
   assert.deepEqual(await value('application/json', Buffer.from('\ufeff{"a":"é"}', 'utf16le')), { a: 'é' });
   assert.equal(await value('text/plain', Buffer.from([0xe9])), 'é', 'as old servers mean it');
+  assert.equal(await value('image/svg+xml', '<svg/>'), '<svg/>');
   const picture = (await value('image/png', Buffer.from([1, 2, 3]))) as { content: unknown[] };
   assert.deepEqual(picture.content, [{ type: 'image', mimeType: 'image/png', data: 'AQID' }]);
 });

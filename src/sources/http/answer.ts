@@ -1,6 +1,7 @@
 import { fail, jsonFault, jsonText, parseForReaders, type HttpImpl, type ToolResult } from '../../schema/index.ts';
 import type { RedactedItem, Redactor } from '../../store/index.ts';
 import { itemReader, streamKind } from './answer-stream.ts';
+import { isUnreadableType } from './byte-types.ts';
 import { decodeText, isNoText } from './decode-text.ts';
 import type { DialAnswer } from './dialler.ts';
 import { readBody, readBytes } from './read-body.ts';
@@ -48,7 +49,7 @@ export function compileAnswer(response: HttpImpl['response'] = {}): AnswerPlan {
       if (kind) return pick(await readItems(answer, kind, response.encoding, limits, onItem));
       const bytes = await readBytes(answer, maxBytes, tool);
       if (bytes.length === 0) return pick(null);
-      const isBytes = isBinary(contentType) || isNoText(bytes, contentType);
+      const isBytes = isUnreadableType(contentType) || isNoText(bytes, contentType);
       if (isBytes && response.encoding === undefined && !isSelecting)
         return binary(redactor.bytes(bytes), contentType, answer.url, keepBlob);
       return pick(
@@ -144,18 +145,6 @@ function itemOf(text: string, tool: string): unknown {
   }
   demandShallow(text, tool);
   return value;
-}
-
-function isBinary(contentType: string): boolean {
-  const type = contentType.split(';')[0]?.trim().toLowerCase() ?? '';
-  if (/^(image|audio|video|font)\//.test(type)) return type !== 'image/svg+xml';
-  return [
-    'application/octet-stream',
-    'application/pdf',
-    'application/zip',
-    'application/gzip',
-    'application/x-tar',
-  ].includes(type);
 }
 
 async function binary(

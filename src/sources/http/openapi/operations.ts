@@ -1,4 +1,5 @@
 import { isObject, isTag, textOf, type FieldStyle, type HttpAuth, type ToolBody } from '../../../schema/index.ts';
+import { isByteType } from '../byte-types.ts';
 import type { ApiDocument, Value } from './document.ts';
 import {
   addParameter,
@@ -189,7 +190,7 @@ function addBody(args: Arguments, chosen: string, given: Value, description: unk
   const type =
     chosen === '*/*' || !/^[\w.+-]+\/[\w.+*-]+/.test(chosen) || chosen.includes('*') ? 'application/json' : chosen;
   const isObjectLike = /json|x-www-form-urlencoded|form-data/i.test(type);
-  if (/form-data|octet-stream|^(image|audio|video)\//i.test(type)) args.notes.push('files are sent as text');
+  if (/form-data/i.test(type) || isByteType(type)) args.notes.push('files are sent as text');
   const schema: Value = isObjectLike ? { ...given } : { type: 'string' };
   if (typeof description === 'string' && schema['description'] === undefined && schema['$ref'] === undefined)
     schema['description'] = shorten(description, 600);

@@ -127,11 +127,11 @@ test('fields of a form are written as their encoding says', () => {
 test('files, objects and lists are parts of a form as servers look for them', () => {
   const file = { type: 'string', format: 'binary' };
   const properties = { file, files: { type: 'array', items: file }, meta: { type: 'object' }, n: { type: 'integer' } };
-  const pictures = { picture: { type: 'string' }, icon: { contentMediaType: 'image/png' } };
-  const schema = { type: 'object', properties: { ...properties, ...pictures } };
+  const typed = { picture: { type: 'string' }, all: { contentMediaType: 'application/zip' } };
+  const schema = { type: 'object', properties: { ...properties, ...typed } };
   const encoding = { picture: { contentType: 'image/png, image/jpeg' } };
   const { tools } = one({ requestBody: { content: { 'multipart/form-data': { schema, encoding } } } });
-  const body = { file: 'a', files: ['b', 'c'], meta: { x: 1 }, n: 5, picture: 'p', icon: 'i' };
+  const body = { file: 'a', files: ['b', 'c'], meta: { x: 1 }, n: 5, picture: 'p', all: 'z' };
   const parts = sent(tools[0], { body })
     .body!.split(/--.*\r\n/)
     .slice(1, -1);
@@ -144,7 +144,7 @@ test('files, objects and lists are parts of a form as servers look for them', ()
     'Content-Disposition: form-data; name="meta"\r\nContent-Type: application/json\r\n\r\n{"x":1}\r\n',
     'Content-Disposition: form-data; name="n"\r\n\r\n5\r\n',
     filePart('picture', 'p'),
-    filePart('icon', 'i'),
+    filePart('all', 'z'),
   ]);
 });
 

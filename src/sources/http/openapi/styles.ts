@@ -1,4 +1,5 @@
 import { isObject, textOf, type FieldStyle } from '../../../schema/index.ts';
+import { isByteType } from '../byte-types.ts';
 import type { ApiDocument, Value } from './document.ts';
 
 /** How a parameter of the query is written; undefined for a plain value, and for a list that is repeated. */
@@ -31,7 +32,7 @@ export function formStyles(
 
 function fieldStyle(field: Value, said: Value, isMultipart: boolean, document: ApiDocument): FieldStyle | undefined {
   const shape = shapeOf(field, document);
-  if (isMultipart && (shape.isFile || isOfBytes(said['contentType']))) return 'file';
+  if (isMultipart && (shape.isFile || isByteType(textOf(said['contentType'])))) return 'file';
   if (document.isSwagger2) return joinedBy(field, shape);
   // Only what is said of the style counts; without it the type of the content decides.
   if (said['style'] !== undefined || said['explode'] !== undefined) return styleOf(said, shape);
@@ -66,8 +67,6 @@ interface Shape {
   isFile: boolean;
 }
 
-const isOfBytes = (mediaType: unknown): boolean =>
-  /^\s*((image|audio|video)\/|application\/(octet-stream|pdf|zip)\b)/i.test(textOf(mediaType));
 const composed = ['allOf', 'anyOf', 'oneOf'];
 
 /** What a value may be, through references and compositions. */
@@ -89,9 +88,7 @@ function shapeOf(schema: unknown, document: ApiDocument, depth = 0): Shape {
     isFile:
       types.includes('file') ||
       found['format'] === 'binary' ||
-      /^(application\/octet-stream|image\/|audio\/|video\/|application\/pdf)/i.test(
-        textOf(found['contentMediaType']),
-      ) ||
+      isByteType(textOf(found['contentMediaType'])) ||
       (isList && shapeOf(found['items'], document, depth + 1).isFile) ||
       parts.some((each) => each.isFile),
   };
