@@ -44,7 +44,8 @@ export async function openDoors(ground: Ground, agents: Agents, tools: Tools, pu
   const redact = (text: string): string => hide.text(text);
   const sink = { log: observe.log, redact };
   const app = await httpServer({ settings, version, room, ...sink });
-  const posts = plainPosts(app, (request) => isOrdinary(request, settings().http), room, sink);
+  const maxBodyBytes = (): number => settings().http.maxBodyBytes;
+  const posts = plainPosts(app, (request) => isOrdinary(request, settings().http), room, maxBodyBytes, sink);
   restRoutes(app, {
     authenticate,
     byToken,
@@ -86,7 +87,7 @@ export async function openDoors(ground: Ground, agents: Agents, tools: Tools, pu
     gate,
     authenticate: (request) => auth.authenticate(bearerOf(request), 'mcp'),
     posts,
-    readBody: (request, limit) => room.read(request, limit),
+    readBody: (request) => room.read(request, maxBodyBytes()),
     servers,
     ownBundles,
     version,

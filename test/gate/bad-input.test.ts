@@ -29,6 +29,34 @@ describe('bad input', () => {
     assert.equal(media.status, 415);
   });
 
+  it('takes bodies as large as http.maxBodyBytes says now, also when it has changed, at every door', async () => {
+    const set = (value?: number) =>
+      server.ask('POST', '/call/settings_set', { args: { path: ['http', 'maxBodyBytes'], value } });
+    const text = 'a'.repeat(2000);
+    const ping = { jsonrpc: '2.0', id: 1, method: 'ping', params: { text } };
+    const statuses = async (): Promise<number[]> => {
+      const called = await server.ask('POST', '/call/demo_foo', { args: { text } });
+      // A query keeps it from the short way past the router.
+      const routed = await server.ask('POST', '/call/demo_foo?x', { args: { text } });
+      const spoken = await fetch(`${server.url}/mcp/run`, {
+        method: 'POST',
+        headers: {
+          authorization: `Bearer ${server.token}`,
+          accept: 'application/json, text/event-stream',
+          'content-type': 'application/json',
+        },
+        body: JSON.stringify(ping),
+      });
+      await spoken.text();
+      return [called.status, routed.status, spoken.status];
+    };
+    assert.deepEqual((await statuses()).slice(0, 2), [200, 200]);
+    await set(1000);
+    assert.deepEqual(await statuses(), [413, 413, 413]);
+    await set();
+    assert.deepEqual((await statuses()).slice(0, 2), [200, 200]);
+  });
+
   for (const [what, odd] of [
     ['NUL', 'a\0b'],
     ['half of a surrogate pair', 'a\ud800'],

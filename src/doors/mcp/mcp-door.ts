@@ -25,7 +25,7 @@ export interface McpDoorDeps {
   /** Who asks; throws auth.required or auth.invalid. */
   authenticate(request: { headers: IncomingHttpHeaders }): Promise<Actor> | Actor;
   /** The whole of a body that came by the router; fails when it is too large or there is no room for it. */
-  readBody(request: IncomingMessage, limit: number): Promise<Buffer>;
+  readBody(request: IncomingMessage): Promise<Buffer>;
   servers: Pick<McpServers, 'find'>;
   /** Bundles of the server's own tools. */
   ownBundles: ReadonlySet<string>;
@@ -52,8 +52,8 @@ export async function mcpDoor(app: FastifyInstance, deps: McpDoorDeps): Promise<
   });
   await app.register(async (scope) => {
     scope.removeAllContentTypeParsers();
-    scope.addContentTypeParser('*', async (request: FastifyRequest, payload: IncomingMessage) =>
-      (await deps.readBody(payload, request.routeOptions.bodyLimit!)).toString(),
+    scope.addContentTypeParser('*', async (_request: FastifyRequest, payload: IncomingMessage) =>
+      (await deps.readBody(payload)).toString(),
     );
     // No body of a stranger is read.
     scope.addHook('onRequest', async (request) => void (await deps.authenticate(request)));

@@ -16,10 +16,10 @@ import type { BodyRoom } from './body-room.ts';
  * Takes JSON bodies and nothing else. What is wrong with a body is handed on in its place: who asks, whether they may
  * and whether the thing exists is said first.
  */
-export function jsonBodies(app: FastifyInstance, room: BodyRoom): void {
+export function jsonBodies(app: FastifyInstance, room: BodyRoom, maxBytes: () => number): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/json', async (request: FastifyRequest, payload: IncomingMessage) => {
-    const body = await room.read(payload, request.routeOptions.bodyLimit!);
+    const body = await room.read(payload, Math.min(request.routeOptions.bodyLimit!, maxBytes()));
     return encodingFault(request) ?? parseBody(body);
   });
 }

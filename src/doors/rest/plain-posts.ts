@@ -33,11 +33,11 @@ export function plainPosts(
   app: FastifyInstance,
   isOrdinary: (request: IncomingMessage) => boolean,
   room: BodyRoom,
+  maxBytes: () => number,
   sink: ErrorSink,
 ): PlainPosts {
   const { server } = app;
   const router = server.listeners('request')[0] as RequestListener;
-  const maxBytes = app.initialConfig.bodyLimit ?? 0;
   const takers: ((path: string) => ServePost | undefined)[] = [];
   let findPut: (path: string) => ServePost | undefined = () => undefined;
   const kept = new Map<string, ServePost>();
@@ -58,7 +58,7 @@ export function plainPosts(
     return method === 'PUT' ? findPut(url) : undefined;
   };
   const read = ({ request, response }: Post): Promise<Buffer | undefined> =>
-    room.read(request, maxBytes).catch((error: unknown) => {
+    room.read(request, maxBytes()).catch((error: unknown) => {
       refuse(request, response, asFailure(error), sink);
       return undefined;
     });
@@ -66,7 +66,7 @@ export function plainPosts(
   server.on('request', (request, response) => {
     cameIn();
     const serve = serverOf(request);
-    if (!serve || !isPlain(request.headers, maxBytes) || !isOrdinary(request)) return router(request, response);
+    if (!serve || !isPlain(request.headers, maxBytes()) || !isOrdinary(request)) return router(request, response);
     serve(new Post(request, response, router, read));
   });
   app.addHook('preClose', async () => {

@@ -23,7 +23,8 @@ export async function httpServer(options: ServerOptions): Promise<FastifyInstanc
     logger: false,
     // A request without Host is refused by our own check, in the one shape of errors.
     http: { requireHostHeader: false },
-    bodyLimit: settings().http.maxBodyBytes,
+    // Routes may set a lower one; what the configuration says is asked for each body, since it may change.
+    bodyLimit: Number.MAX_SAFE_INTEGER,
     genReqId: () => newId('req'),
     routerOptions: { maxParamLength: 2048, ignoreTrailingSlash: false },
     // Shapes are checked in the gate, in the order of the contract; here they only document.
@@ -51,7 +52,7 @@ export async function httpServer(options: ServerOptions): Promise<FastifyInstanc
     return sendError(fail('method.not_allowed', { method, path, known: known.join(', ') }), request, reply, options);
   };
   app.setNotFoundHandler(notFound);
-  jsonBodies(app, options.room);
+  jsonBodies(app, options.room, () => settings().http.maxBodyBytes);
   let isStopping = false;
   app.addHook('preClose', async () => void (isStopping = true));
   app.addHook('onRequest', (request, reply, done) => {
