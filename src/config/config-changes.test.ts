@@ -179,6 +179,15 @@ describe('editing', () => {
     assert.equal(await readFile(at('config.yaml'), 'utf8'), `${top}${limits}\n# short names\n# end\n`);
   });
 
+  for (const text of ['# all of it\n# is a comment\n', 'limits: { agents: 3 } # few\n', 'limits: # none\n'])
+    test(`removing a value that is not there leaves the file as it is: ${JSON.stringify(text)}`, async () => {
+      await put('config.yaml', text);
+      const room = await open();
+      await room.edit(['limits', 'depth'], undefined);
+      assert.equal(await readFile(at('config.yaml'), 'utf8'), text);
+      assert.equal(room.current().limits.depth, 3);
+    });
+
   for (const [what, text, path, left] of [
     [
       'a text over several lines',

@@ -10,6 +10,7 @@ export function edited(file: string, text: string, path: readonly (string | numb
       reason: 'the path of a setting needs at least one key. Use for example ["output","maxInlineBytes"].',
     });
   const { doc } = compose(file, text);
+  if (value === undefined && !doc.hasIn(path)) return text;
   try {
     const left = value === undefined ? withoutLines(file, text, doc, path) : undefined;
     if (left !== undefined) return left;
