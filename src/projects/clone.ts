@@ -103,7 +103,8 @@ async function fetchFor(
   let size = 0;
   for await (const chunk of answer.body) {
     size += chunk.length;
-    if (size > maxAnswerBytes) throw fail('response.too_large', { tool: 'The repository', limit: maxAnswerBytes });
+    if (size > maxAnswerBytes)
+      throw fail('response.too_large', { message: `The repository is larger than ${maxAnswerBytes} bytes.` });
     chunks.push(chunk);
   }
   const plain = Object.fromEntries(Object.entries(answer.headers).map(([name, value]) => [name, String(value ?? '')]));

@@ -142,7 +142,8 @@ async function addFile(
   try {
     const { size } = await handle.stat();
     budget.left -= size;
-    if (budget.left < 0) throw fail('response.too_large', { tool: 'The archive', limit: 'too many' });
+    if (budget.left < 0)
+      throw fail('response.too_large', { message: 'The folder is too large for one archive. Fetch its parts.' });
     // Whoever reads the archive may leave at any moment: the sink then fails, and nobody else listens to it.
     await pipeline(exactly(handle, size), tar.entry({ ...entry, size }));
   } finally {
