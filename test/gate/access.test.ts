@@ -190,6 +190,20 @@ describe('who may do what', () => {
       assert.deepEqual(typesOf(paths[path]?.['get']?.responses['200']), [type], path);
   });
 
+  it('describes every field that a tool of a list has', async () => {
+    const { paths } = (await server.ask('GET', '/openapi.json')).body as any;
+    const described = paths['/tools/tools'].get.responses['200'].content['application/json'].schema.properties.tools;
+    await server.ask('POST', '/call/demo_foo', { args: { text: 'x' } });
+    const { tools } = (await server.ask('GET', '/tools/tools?recommendedPageSize=256')).body;
+    const fieldsOf = (each: object, { properties }: { properties: object }): string[] =>
+      Object.keys(each).filter((field) => !(field in properties));
+    assert.ok(tools.length > 50);
+    for (const tool of tools) {
+      assert.deepEqual(fieldsOf(tool, described.items), [], tool.name);
+      assert.deepEqual(fieldsOf(tool.usage, described.items.properties.usage), [], tool.name);
+    }
+  });
+
   it('checks in order: token, level, found, read-only, body, conflict', async () => {
     const broken = { nonsense: true };
     assert.equal((await server.ask('PUT', `/tools/bundles/${v7()}/tools/t/version/v1`, broken, null)).status, 401);

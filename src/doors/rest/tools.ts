@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
 import type { CatalogGate, Gate, Lists, ToolKey } from '../../gate/index.ts';
-import { Level, ToolBody } from '../../schema/index.ts';
+import { Level, ToolBody, ToolType } from '../../schema/index.ts';
 import { answerCall, CallBody, CallAnswer } from './answer-call.ts';
 import { flagParam, listParam, pageSizeParam, textParam } from './query.ts';
 import { resource, type Authenticate } from './resource.ts';
@@ -10,6 +10,7 @@ const toolUrl = '/tools/bundles/:bundleID/tools/:slug/version/:version';
 
 const ToolAnswer = Type.Object({
   ...ToolBody.properties,
+  type: Type.Union([ToolType, Type.Literal('mcp')]),
   id: Type.String(),
   slug: Type.String(),
   version: Type.String(),
@@ -21,7 +22,16 @@ const ToolAnswer = Type.Object({
   createdAt: Type.String(),
   modifiedAt: Type.String(),
   schemaVersion: Type.Integer(),
-  usage: Type.Object({ callCount: Type.Integer(), lastCalledAt: Type.Optional(Type.String()) }),
+  returns: Type.Optional(Type.String()),
+  example: Type.Optional(Type.String()),
+  upstreamName: Type.Optional(Type.String()),
+  annotations: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
+  usage: Type.Object({
+    callCount: Type.Integer(),
+    failureCount: Type.Optional(Type.Integer()),
+    lastCalledAt: Type.Optional(Type.String()),
+    p50Ms: Type.Optional(Type.Number()),
+  }),
   disabledReason: Type.Optional(Type.String()),
   uncheckedPatterns: Type.Optional(Type.Array(Type.String())),
 });
