@@ -250,6 +250,38 @@ describe('editing', () => {
     await assert.rejects(room.edit(['fs', 'root'], undefined), /set in an included file/);
   });
 
+  test('deleting what is no setting is refused with the nearest name; one that has its default stays as it is', async () => {
+    const text = 'aliases: {   docs:   b.c }\nagents: { mine: { driver: embedded } }\nallowedHosts: [a.example]\n';
+    await put('config.yaml', text);
+    const room = await open();
+    for (const [path, message] of [
+      [['nope'], /there is no setting nope\. Known here: version, include, .*, retention\.$/],
+      [['prompts'], /there is no setting prompts\./],
+      [['limits', 'dpeth'], /there is no setting limits\.dpeth\. Did you mean limits\.depth\?/],
+      [['limits', 'depth', 'x'], /there is no setting limits\.depth\.x\. Known here: nothing\./],
+      [['aliases', 'dosc'], /there is no setting aliases\.dosc\. Did you mean aliases\.docs\?/],
+      [['agents', 'mine', 'modle'], /there is no setting agents\.mine\.modle\. Did you mean agents\.mine\.model\?/],
+      [['allowedHosts', 1], /there is no setting allowedHosts\.1\. Known here: 0\./],
+    ] as const)
+      await assert.rejects(room.edit(path, undefined), message);
+    for (const path of [
+      ['limits', 'depth'],
+      ['http', 'publicUrl'],
+      ['servers'],
+      ['agents', 'default'],
+      ['agents', 'mine', 'model'],
+    ])
+      await room.edit(path, undefined);
+    assert.equal(await readFile(at('config.yaml'), 'utf8'), text);
+  });
+
+  test('deleting an unknown key that stands in a broken file mends it', async () => {
+    const room = await open();
+    await put('config.yaml', 'version: 1\nnope: 1\n');
+    await room.edit(['nope'], undefined);
+    assert.equal(await readFile(at('config.yaml'), 'utf8'), 'version: 1\n');
+  });
+
   test('many edits at once all arrive', async () => {
     const room = await open();
     await Promise.all(Array.from({ length: 20 }, (_, i) => room.edit(['aliases', `a${i}`], 'b.c')));

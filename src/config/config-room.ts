@@ -6,7 +6,8 @@ import { createFile, ProcessLock, replaceFile } from '../store/index.ts';
 import { edited } from './edit.ts';
 import { exampleConfig } from './example.ts';
 import { BrokenFiles, loadAll, type Loaded } from './load.ts';
-import { toSettings } from './settings.ts';
+import { asWritten, toSettings } from './settings.ts';
+import { refuseUnknown, type Nearest } from './unknown-setting.ts';
 import { FileWatch } from './watch.ts';
 import { inWords, Problems, readText } from './yaml-file.ts';
 
@@ -34,13 +35,16 @@ export interface ConfigRoom {
   onChange(listener: (settings: Settings) => void): () => void;
   /** Fires once per new report of a reading that was refused, and once when all is well again. */
   onReport(listener: (report: ReloadReport) => void): () => void;
-  /** Sets (or with undefined deletes) one value in config.yaml, comments kept; refused when the result is not valid. */
+  /**
+   * Sets (or with undefined deletes) one value in config.yaml, comments kept; refused when the result is not valid, or
+   * when what is deleted is no setting.
+   */
   edit(path: readonly (string | number)[], value: unknown): Promise<void>;
   close(): void;
 }
 
 /** Reads and watches the files; missing ones mean defaults, and config.yaml is then written as a commented example. Throws config.invalid. */
-export async function openConfig(paths: ConfigPaths): Promise<ConfigRoom> {
+export async function openConfig(paths: ConfigPaths, nearest: Nearest = () => undefined): Promise<ConfigRoom> {
   const files = { config: resolve(paths.config), prompts: resolve(paths.prompts), run: resolve(paths.run) };
   // A home that cannot be written still serves its defaults.
   await createFile(files.config, exampleConfig).catch(() => false);
@@ -50,13 +54,14 @@ export async function openConfig(paths: ConfigPaths): Promise<ConfigRoom> {
   } catch (error) {
     throw asConfigFailure(error);
   }
-  const room = new WatchedConfig(files, loaded);
+  const room = new WatchedConfig(files, loaded, nearest);
   await room.watch();
   return room;
 }
 
 class WatchedConfig implements ConfigRoom {
   readonly #paths: ConfigPaths;
+  readonly #nearest: Nearest;
   readonly #changed = new Set<(settings: Settings) => void>();
   readonly #reported = new Set<(report: ReloadReport) => void>();
   readonly #watch: FileWatch;
@@ -68,8 +73,9 @@ class WatchedConfig implements ConfigRoom {
   /** Another process may edit at the same moment. Opened by the first edit. */
   #lock: ProcessLock | undefined;
 
-  constructor(paths: ConfigPaths, loaded: Loaded) {
+  constructor(paths: ConfigPaths, loaded: Loaded, nearest: Nearest) {
     this.#paths = paths;
+    this.#nearest = nearest;
     this.#settings = this.#fill(loaded);
     this.#files = loaded.files;
     this.#watch = new FileWatch(() => void this.reload());
@@ -121,6 +127,7 @@ class WatchedConfig implements ConfigRoom {
       const after = edited(this.#paths.config, before, path, value);
       const loaded = await loadAll(this.#paths, { file: this.#paths.config, text: after });
       if (value === undefined) refuseInherited(loaded, path);
+      if (after === before && value === undefined) refuseUnknown(asWritten(this.#fill(loaded)), path, this.#nearest);
       // Somebody wrote by hand between reading and now: start again from their text.
       if (((await readText(this.#paths.config)) ?? '') !== before && tries < 10) continue;
       // A link to a file elsewhere stays one.

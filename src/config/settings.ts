@@ -38,6 +38,11 @@ export function toSettings(config: ConfigFile, prompts: Record<string, string>, 
   });
 }
 
+/** Each value where config.yaml has it, so that what is shown at a path is what is set there. */
+export function asWritten({ agents: { default: agent, known }, ...settings }: Settings): object {
+  return { ...settings, agents: { default: agent, ...known } };
+}
+
 function folderAt(base: string, path: string): string {
   return path === '~' || path.startsWith('~/') ? join(homedir(), path.slice(1)) : resolve(base, path);
 }

@@ -1,7 +1,8 @@
 import { Type } from 'typebox';
-import { demandUnconfined, fail, offerTool, type BuiltInBundle, type Call, type Settings } from '../schema/index.ts';
+import { demandUnconfined, fail, offerTool, type BuiltInBundle, type Call } from '../schema/index.ts';
 import type { ConfigRoom } from './config-room.ts';
 import { configJsonSchema } from './published-schema.ts';
+import { asWritten } from './settings.ts';
 
 /**
  * What can run commands on this machine or write where it likes: changed only by the command line on the machine,
@@ -82,11 +83,6 @@ export function settingsTools(config: ConfigRoom): BuiltInBundle {
       }),
     ],
   };
-}
-
-/** Each value where config.yaml has it, so that what is shown at a path is what is set there. */
-function asWritten({ agents: { default: agent, known }, ...settings }: Settings): object {
-  return { ...settings, agents: { default: agent, ...known } };
 }
 
 const isOpen = (config: ConfigRoom): boolean => config.current().http.allowRemoteConfig;

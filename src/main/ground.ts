@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { ensureAdminToken, keepAdminToken, signIns, tokens } from '../auth/index.ts';
+import { nearest } from '../code/index.ts';
 import { openConfig } from '../config/index.ts';
 import { packageRoot } from '../entry.ts';
 import { openObserver } from '../observe/index.ts';
@@ -43,7 +44,7 @@ export async function openGround(options: ServerOptions, closers: Closers) {
   const { home, db } = await openPlace(options.home);
   closers.push(() => db.close());
   const keyFor = await homeKeys(home.root);
-  const config = await openConfig(home);
+  const config = await openConfig(home, nearest);
   closers.push(() => config.close());
   const settings = () => config.current();
   const observe = await openObserver({ home, db, config, key: keyFor('audit'), level: options.logLevel });

@@ -97,6 +97,7 @@ test('exit codes tell a failure (1) from bad usage (2)', async () => {
     [['backup', scratch], 1, /^error: .* cannot be written \(EISDIR\)\n$/],
     [['pack', 'new', 'x', '--home', '/dev/null'], 1, /^error: .* cannot be written \(ENOTDIR\)\n$/],
     [['token', 'revoke', 'tok_nothere'], 1, /tok_nothere/],
+    [['config', 'unset', 'limits.dept'], 1, /there is no setting limits\.dept\. Did you mean limits\.depth\?/],
     [['bundle', 'disable', 'nowhere'], 1, /There is no bundle nowhere/],
   ];
   for (const [args, code, message] of cases) {
