@@ -205,9 +205,12 @@ export class Catalog {
     return this.#stored.whole(summary, isKept);
   }
 
-  /** Looks for what another process may just have added; for look-ups that found nothing. */
-  async freshen(): Promise<void> {
+  /** What `look` finds here; when that is nothing, what it finds after a look at what other processes have just stored. */
+  async find<T>(look: () => T | Promise<T>): Promise<T> {
+    const found = await look();
+    if (found !== undefined) return found;
     await this.#stored.freshen();
+    return look();
   }
 
   async close(): Promise<void> {

@@ -1,6 +1,6 @@
 import { readdir, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { parseUuid7, type Tool } from '../schema/index.ts';
+import { parseUuid7, SharedRuns, type Tool } from '../schema/index.ts';
 import { FileThread, makeFolder, ProcessLock, recoverWrites, syncFolder, type SharedPlace } from '../store/index.ts';
 import { packSummary, unpackSummary } from './cached-summary.ts';
 import { openCatalogCache, type CatalogCache } from './catalog-cache.ts';
@@ -59,6 +59,8 @@ export class StoredCatalog {
   readonly #reads: FileThread;
   readonly #writes: FileThread;
   readonly #changes: ChangeQueue;
+  /** Others may have told much a moment ago: a flood of look-ups in vain must not go through all of it one by one. */
+  readonly #freshening = new SharedRuns(() => this.#lookAtLatest());
   #takingIn: NodeJS.Timeout | undefined;
   #settledSeq = 0;
   #settlingSeq = 0;
@@ -297,8 +299,12 @@ export class StoredCatalog {
     for (const folder of this.#watch.blind) await (folder === '' ? this.#look.atRoot() : this.#look.atFolder(folder));
   }
 
-  /** Looks at what other processes told lately; answers the newest row. */
-  async freshen(): Promise<number> {
+  /** Looks at what other processes told until now; answers the newest row. */
+  freshen(): Promise<number> {
+    return this.#freshening.run();
+  }
+
+  async #lookAtLatest(): Promise<number> {
     const news = this.#log.newsSince(Math.max(this.#log.seen, this.#settledSeq));
     await this.#lookAtNews(news);
     return news.upTo;

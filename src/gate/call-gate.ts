@@ -50,7 +50,7 @@ export function callGate(deps: CallGateDeps): Gate {
   catalog.onChange(() => listeners.forEach((listener) => listener()));
 
   const find = async (actor: Actor, ref: ToolRef): Promise<Seen> => {
-    const seen = (await look(ref)) ?? (await catalog.freshen().then(() => look(ref)));
+    const seen = await catalog.find(() => look(ref));
     if (!seen || !isInReach(actor, seen.bundle, seen.view.name))
       throw fail('tool.not_found', { ref: typeof ref === 'string' ? ref : `${ref.slug} version ${ref.version}` });
     return seen;

@@ -43,8 +43,7 @@ const Switch = Type.Object({ isEnabled: Type.Boolean() }, { additionalProperties
 export function catalogGate(catalog: Catalog, views: ToolViews, sources: Sources): BulkGate {
   const bundleOf = async (actor: Actor, rawId: string): Promise<Bundle> => {
     const id = parseUuid7(rawId);
-    if (id !== undefined && !catalog.bundle(id)) await catalog.freshen();
-    const bundle = id === undefined ? undefined : catalog.bundle(id);
+    const bundle = id === undefined ? undefined : await catalog.find(() => catalog.bundle(id));
     if (!bundle || !reachesBundle(actor, bundle.slug)) throw fail('bundle.not_found', { ref: rawId });
     return bundle;
   };
@@ -65,8 +64,7 @@ export function catalogGate(catalog: Catalog, views: ToolViews, sources: Sources
   };
 
   const view = async (bundle: Bundle, { slug, version }: ToolKey): Promise<ToolView> => {
-    if (!catalog.summary(bundle.id, slug, version)) await catalog.freshen();
-    const summary = catalog.summary(bundle.id, slug, version);
+    const summary = await catalog.find(() => catalog.summary(bundle.id, slug, version));
     const seen = summary && (await views.see(summary));
     if (!seen) throw fail('tool.not_found', { ref: `${slug} version ${version}` });
     return seen.view;

@@ -1,4 +1,5 @@
 import { open, type FileHandle } from 'node:fs/promises';
+import { SharedRuns } from '../schema/index.ts';
 
 /**
  * Makes commits survive a power cut without holding up the event loop: SQLite writes its log without waiting for the
@@ -6,9 +7,8 @@ import { open, type FileHandle } from 'node:fs/promises';
  */
 export class WalSync {
   readonly #path: string;
+  readonly #syncs = new SharedRuns(() => this.#sync());
   #handle: Promise<FileHandle> | undefined;
-  #running: Promise<void> | undefined;
-  #next: Promise<void> | undefined;
 
   constructor(databasePath: string) {
     this.#path = `${databasePath}-wal`;
@@ -16,19 +16,11 @@ export class WalSync {
 
   /** Resolves when everything committed before this call is on disk. Rejects when the disk refuses. */
   written(): Promise<void> {
-    if (!this.#running) return (this.#running = this.#sync());
-    // The one that runs may have begun before the last commit: share the one after it.
-    this.#next ??= this.#running
-      .catch(() => {})
-      .then(() => {
-        this.#next = undefined;
-        return (this.#running = this.#sync());
-      });
-    return this.#next;
+    return this.#syncs.run();
   }
 
   async close(): Promise<void> {
-    await this.#running?.catch(() => {});
+    await this.#syncs.idle();
     await (await this.#handle?.catch(() => undefined))?.close();
   }
 
@@ -39,8 +31,6 @@ export class WalSync {
     } catch (error) {
       this.#handle = undefined;
       throw error;
-    } finally {
-      this.#running = undefined;
     }
   }
 }

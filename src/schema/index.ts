@@ -30,6 +30,7 @@ export * from './tool.ts';
 export * from './server-info.ts';
 export * from './end-of-turn.ts';
 export * from './passing-map.ts';
+export * from './shared-runs.ts';
 export * from './stay-awake.ts';
 export * from './stragglers.ts';
 export * from './timer.ts';
