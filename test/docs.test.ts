@@ -1,19 +1,13 @@
 import assert from 'node:assert/strict';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { PassThrough } from 'node:stream';
 import { after, before, test } from 'node:test';
 import { parse } from 'yaml';
 import { configJsonSchema } from '../src/config/index.ts';
-import { runCli } from '../src/doors/cli/index.ts';
-import { compileSchema } from '../src/schema/index.ts';
+import { compileSchema, newUuid } from '../src/schema/index.ts';
+import { commandsIn, helpOf, papers, root } from './kit/papers.ts';
 import { testServer, type TestServer } from './kit/server.ts';
 
-const root = join(import.meta.dirname, '..');
-const papers = ['README.md', 'ARCHITECTURE.md', 'CONTRIBUTING.md', 'CHANGELOG.md']
-  .concat(readdirSync(join(root, 'docs')).map((name) => join('docs', name)))
-  .filter((name) => name.endsWith('.md'))
-  .map((name) => ({ name, text: readFileSync(join(root, name), 'utf8') }));
 const settings = configJsonSchema() as { properties: Record<string, { properties?: object }> };
 
 let server: TestServer;
@@ -78,23 +72,6 @@ test('every command in the papers exists, with the options that are written ther
   assert.ok(seen > 30, `${seen} commands`);
 });
 
-const commandsIn = (help: string): string => /\nCommands:\n([^]*?)(\n\n|$)/.exec(help)?.[1] ?? '';
-
-const helps = new Map<string, string>();
-async function helpOf(path: string[]): Promise<string> {
-  const key = path.join(' ');
-  if (!helps.has(key)) {
-    let out = '';
-    const stream = () => new PassThrough().on('data', (chunk: Buffer) => (out += chunk.toString()));
-    const output = stream() as unknown as NodeJS.WriteStream;
-    const input = new PassThrough().end() as unknown as NodeJS.ReadStream;
-    const programs = { version: '0', serve: () => Promise.reject(new Error('not here')) };
-    await runCli([...path, '--help'], programs, { input, output, errors: output }, {});
-    helps.set(key, out);
-  }
-  return helps.get(key)!;
-}
-
 test('every YAML example is a configuration that is taken', () => {
   const schema = compileSchema(settings);
   let seen = 0;
@@ -105,6 +82,22 @@ test('every YAML example is a configuration that is taken', () => {
       assert.deepEqual(checked.ok ? [] : checked.errors, [], `${name}:\n${yaml}`);
     }
   assert.ok(seen >= 2, `${seen} examples`);
+});
+
+test('every tool that is written out in the papers can be stored', async () => {
+  await server.call('settings_set', { path: ['allowedHosts'], value: ['api.github.com'] });
+  const bundle = `/tools/bundles/${newUuid()}`;
+  await server.ask('PUT', bundle, { slug: 'papers', displayName: 'Papers', isEnabled: true });
+  let seen = 0;
+  for (const { name, text } of papers)
+    for (const [, json] of text.matchAll(/^```json\n([^]*?)^```$/gm)) {
+      const body = JSON.parse(json!) as object;
+      if (!('argSchema' in body)) continue;
+      seen++;
+      const stored = await server.ask('PUT', `${bundle}/tools/t${seen}/version/v1`, body);
+      assert.equal(stored.status, 201, `${name}: ${JSON.stringify(stored.body)}`);
+    }
+  assert.ok(seen >= 1, `${seen} tools`);
 });
 
 test('every key that the papers name is one of config.yaml, and every section is described', () => {

@@ -62,6 +62,14 @@ test('ARCHITECTURE.md shows the same table', () => {
   ]);
   assert.equal(rows.length, Object.keys(rooms).length);
   assert.deepEqual(Object.fromEntries(rows), rooms);
+  const programs = [...text.matchAll(/^\| `([\w-]+)\.ts` \| .+ \| ([^|]+) \|$/gm)].map(([, program, allowed]) => [
+    program,
+    allowed!
+      .trim()
+      .split(', ')
+      .flatMap((each) => (each === 'all rooms' ? Object.keys(rooms) : each.replace('nothing of ours', '') || [])),
+  ]);
+  assert.deepEqual(Object.fromEntries(programs), roots);
 });
 
 test('the scan sees every way to import', () => {
