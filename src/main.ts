@@ -9,6 +9,7 @@ import { openDoors } from './main/doors.ts';
 import { openGround, version, type ServerOptions } from './main/ground.ts';
 import { keepRetention } from './main/retention.ts';
 import { openTools, type Tools } from './main/tools.ts';
+import { markHome } from './store/index.ts';
 
 /** To whom the files of agents belong. */
 export { sandboxUser } from './sandbox/index.ts';
@@ -44,6 +45,8 @@ async function build(options: ServerOptions, closers: Closers): Promise<RunningS
     tools.catalog.bundles().flatMap(({ id, slug }) => (tools.catalog.offer(id)?.offer.isOwn ? [] : [slug]));
   const agents = await openAgents(ground, knownBundles, options, closers);
   const tools: Tools = await openTools(ground, agents, knownBundles, options, closers);
+  // All tables are as this version wants them.
+  await markHome(ground.db, version);
   agents.boxDoors.push(
     relayDoor({
       gate: tools.gate,

@@ -6,7 +6,7 @@ import { nearest } from '../code/index.ts';
 import { openConfig } from '../config/index.ts';
 import { packageRoot } from '../entry.ts';
 import { openObserver } from '../observe/index.ts';
-import { fail, pageTokens } from '../schema/index.ts';
+import { fail, Failure, pageTokens } from '../schema/index.ts';
 import { dialler } from '../sources/http/index.ts';
 import {
   Database,
@@ -15,9 +15,11 @@ import {
   openBlobs,
   openHome,
   redactor,
+  refuseNewerHome,
   sqliteSecrets,
   sqliteSignIns,
   sqliteTokens,
+  waitForOlderServers,
   type Home,
 } from '../store/index.ts';
 import type { Closers } from './closers.ts';
@@ -105,11 +107,14 @@ export async function openGround(options: ServerOptions, closers: Closers) {
 /** The folder and its database; fails with home.unusable, and says what to do. */
 async function openPlace(root: string): Promise<{ home: Home; db: Database }> {
   try {
+    refuseNewerHome(root);
+    await waitForOlderServers(root);
     const home = await openHome(root);
     return { home, db: new Database(home.stateDb, { isMarked: true }) };
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     const isDamaged = isBrokenDatabase(error);
+    if (error instanceof Failure) throw error;
     if (code === undefined || (code.startsWith('ERR_') && !isDamaged)) throw error;
     const advice = isDamaged
       ? 'Put a backup back with: oubliette restore. Or move state.db away: tokens, projects and sessions then begin anew, the catalog stays.'

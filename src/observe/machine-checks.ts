@@ -2,7 +2,7 @@ import { access, constants, readFile, stat, statfs } from 'node:fs/promises';
 import { freemem } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { isBrokenDatabase } from '../store/index.ts';
+import { adviceForNewer, isBrokenDatabase, newerVersionOf } from '../store/index.ts';
 import type { Check, Finding } from './doctor.ts';
 
 const gigabyte = 2 ** 30;
@@ -15,7 +15,7 @@ export function machineChecks(home: string): Check[] {
     { name: 'home', look: () => homeFindings(home) },
     { name: 'disk', look: () => diskFinding(home) },
     { name: 'memory', look: async () => memoryFinding() },
-    { name: 'state', look: async () => stateFinding(join(home, 'state.db')) },
+    { name: 'state', look: async () => stateFinding(home) },
     { name: 'server', look: () => serverFinding(home) },
   ];
 }
@@ -91,8 +91,16 @@ function memoryFinding(): Finding {
     : { status: 'warn', text, advice: 'Sandboxes and programs need memory of their own.' };
 }
 
-async function stateFinding(file: string): Promise<Finding> {
+async function stateFinding(home: string): Promise<Finding> {
+  const file = join(home, 'state.db');
   if (!(await stat(file).catch(() => undefined))) return { status: 'ok', text: 'no state yet' };
+  const newer = newerVersionOf(home);
+  if (newer !== undefined)
+    return {
+      status: 'fail',
+      text: `version ${newer} wrote state.db, and this one is older`,
+      advice: adviceForNewer(newer),
+    };
   const damage = damageOf(file);
   if (damage === undefined) return { status: 'ok', text: 'state.db is sound' };
   return {

@@ -66,6 +66,7 @@ export const sentences = {
   'limit.storage': 'No more space: {reason}',
   'server.internal': 'Something went wrong inside the server; the log has it under this requestId.',
   'home.unusable': 'The home {home} cannot be used: {reason}',
+  'server.running': 'A server runs on {home}. Stop it first.',
   'server.stopping': 'The server is stopping. Try again when it is back.',
   'server.busy': 'The server is taking in as many large bodies as it has room for. Try again in {seconds} s.',
   'home.locked':

@@ -74,6 +74,7 @@ export const catalogue = {
   'limit.storage': request(429),
   'server.internal': { http: 500, rpc: -32603, retryable: true },
   'home.unusable': { http: 500, rpc: -32603, retryable: false },
+  'server.running': busy(409),
   'server.stopping': busy(503),
   'server.busy': busy(503),
   'home.locked': busy(503),

@@ -22,6 +22,7 @@ import { constants as zlib, createGunzip, createGzip, gunzipSync } from 'node:zl
 import { extract, pack, type Header, type Pack } from 'tar-stream';
 import { asFailure, fail, isDiskFull } from '../schema/index.ts';
 import { isFolder } from './files.ts';
+import { isHomeInUse, newerVersionOf, refuseNewerHome } from './home-version.ts';
 import { isBrokenDatabase } from './sqlite.ts';
 
 const manifestName = 'oubliette-backup.json';
@@ -51,6 +52,7 @@ const isOurOwn = (path: string): boolean =>
  */
 export async function backupHome(root: string, file: string): Promise<{ file: string; bytes: number; files: number }> {
   if (!(await isFolder(root))) throw fail('import.invalid', { message: `There is no data folder ${root}.` });
+  refuseNewerHome(root);
   // It would be put in the place of a device or a pipe, which others need.
   const there = await stat(file).catch(() => undefined);
   if (there && !there.isFile() && !there.isDirectory())
@@ -188,19 +190,23 @@ function snapshotOf(database: string, copy: string): string {
 
 /**
  * Puts a backup in the place of a home. All is unpacked beside it first, so a broken or hostile file changes nothing;
- * what was there before is kept and named. The caller makes sure that no server runs. Restored by root, the files of
- * agents belong to `agent`, who has to work on them.
+ * what was there before is kept and named. Refused while any server uses the home. Restored by root, the files of agents
+ * belong to `agent`, who has to work on them.
  */
 export async function restoreHome(
   file: string,
   root: string,
   agent?: { uid: number; gid: number },
 ): Promise<{ files: number; previous?: string }> {
+  refuseUsedHome(root);
   await mkdir(dirname(root), { recursive: true });
   const fresh = await mkdtemp(`${root}.restore-`);
   try {
     const files = await unpack(file, fresh, process.getuid?.() === 0 ? agent : undefined);
+    refuseNewerBackup(fresh);
     await chmod(fresh, 0o700);
+    // To unpack may have taken long.
+    refuseUsedHome(root);
     const previous = `${root}.before-${new Date().toISOString().replaceAll(/[:.]/g, '-')}`;
     const had = await isFolder(root);
     if (had) await rename(root, previous);
@@ -210,6 +216,18 @@ export async function restoreHome(
     await rm(fresh, { recursive: true, force: true });
     throw error;
   }
+}
+
+function refuseUsedHome(root: string): void {
+  if (isHomeInUse(root)) throw fail('server.running', { home: root });
+}
+
+function refuseNewerBackup(unpacked: string): void {
+  const newer = newerVersionOf(unpacked);
+  if (newer !== undefined)
+    throw fail('import.invalid', {
+      reason: `it is of a home that version ${newer} wrote, which this older version cannot use. Restore it with version ${newer} or a later one`,
+    });
 }
 
 async function unpack(file: string, target: string, agent?: { uid: number; gid: number }): Promise<number> {

@@ -8,6 +8,7 @@ export * from './files.ts';
 export type { Created, KnownFile, NewFile, SharedPlace } from './file-messages.ts';
 export * from './file-thread.ts';
 export * from './home.ts';
+export * from './home-version.ts';
 export * from './inside-folder.ts';
 export * from './keys.ts';
 export * from './lock.ts';
