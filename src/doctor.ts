@@ -20,7 +20,8 @@ export async function runDoctor(options: { home: string }): Promise<DoctorReport
     return await examine([
       ...machineChecks(home.root),
       { name: 'config', look: () => withConfig(home, async (settings) => configFinding(settings, [])) },
-      { name: 'agents', look: () => withConfig(home, agentFindings) },
+      // What is wrong with the file is said once, by the check above.
+      { name: 'agents', look: () => withConfig(home, agentFindings).catch(() => []) },
       { name: 'sandbox', look: async () => (sandboxes ? sandboxFindings(sandboxes) : noScratch(scratch as Error)) },
     ]);
   } finally {

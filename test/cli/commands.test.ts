@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { oubliette, startTestServer, type TestServer } from '../kit/running-server.ts';
+import { until } from '../kit/until.ts';
 
 let server: TestServer;
 let scratch: string;
@@ -227,6 +228,39 @@ test('doctor says how the machine and the server are', async () => {
     checks.filter((check) => check.name === 'home').map((check) => check.status),
     ['ok'],
   );
+});
+
+test('doctor also tells what only the running server knows, such as a pack file that is broken', async () => {
+  const looked = async (): Promise<string[]> => {
+    const { checks } = (await cli(['doctor', '--json'])).json as { checks: { name: string; text: string }[] };
+    return checks.map(({ name, text }) => `${name} ${text}`);
+  };
+  assert.ok((await looked()).some((line) => /^catalog \d+ bundles/.test(line)));
+  const file = join(server.home, 'packs', 'broken.ts');
+  await writeFile(file, 'export const x: = 5\n', { mode: 0o600 });
+  try {
+    // Each look starts a program, and takes long enough by itself.
+    await until(async () => (await looked()).some((line) => line.startsWith('packs broken.ts:1: ')), 400);
+    const narrow = (await cli(['token', 'create', '--name', 'narrow', '--scope', 'read', '--json'])).json
+      .token as string;
+    const env = { OUBLIETTE_HOME: server.home, OUBLIETTE_TOKEN: narrow };
+    const seen = (await oubliette(['doctor', '--json'], { env })).json as { checks: { name: string }[] };
+    assert.ok(seen.checks.some(({ name }) => name === 'server'));
+    assert.ok(!seen.checks.some(({ name }) => name === 'packs'));
+  } finally {
+    await rm(file);
+  }
+});
+
+test('doctor names a mistake in config.yaml once', async () => {
+  const home = await mkdtemp(join(tmpdir(), 'oub-doctor-'));
+  await writeFile(join(home, 'config.yaml'), 'output: { maxBytes: 5 }\n', { mode: 0o600 });
+  const { checks } = (await oubliette(['doctor', '--json'], { env: { OUBLIETTE_HOME: home } })).json as {
+    checks: { name: string; text: string }[];
+  };
+  const named = checks.filter(({ text }) => text.includes('output.maxBytes')).map(({ name }) => name);
+  assert.deepEqual(named, ['config']);
+  await rm(home, { recursive: true });
 });
 
 test('doctor has a finding, not a failure, where there is no place for temporary files', async () => {

@@ -1,7 +1,11 @@
+import type { DoctorReport } from '../../../observe/index.ts';
+import type { Cli } from '../cli.ts';
 import { define, type Setting } from '../define.ts';
 import { CommandFailure, Silent } from '../failure.ts';
+import { runningServer } from '../find-server.ts';
 import { harmless } from '../output.ts';
 
+const patienceMs = 6_000;
 const marks = { ok: ['green', 'ok  '], warn: ['yellow', 'warn'], fail: ['red', 'fail'] } as const;
 
 export function addDoctor(setting: Setting): void {
@@ -11,7 +15,7 @@ export function addDoctor(setting: Setting): void {
     examples: ['oubliette doctor', 'oubliette doctor --json'],
     async run(cli) {
       if (!setting.programs.doctor) throw new CommandFailure('not_supported', 'doctor is not part of this build.');
-      const report = await setting.programs.doctor({ home: cli.home });
+      const report = await withServer(cli, await setting.programs.doctor({ home: cli.home }));
       cli.print(report, () =>
         report.checks
           .map((check) => {
@@ -23,4 +27,18 @@ export function addDoctor(setting: Setting): void {
       if (!report.ok) throw new Silent(1);
     },
   });
+}
+
+/** Adds what only the server that runs here knows: its catalog, its packs, the MCP servers behind it. */
+async function withServer(cli: Cli, report: DoctorReport): Promise<DoctorReport> {
+  const isWell = report.checks.some(({ name, status }) => name === 'server' && status === 'ok');
+  if (!isWell || cli.env['OUBLIETTE_URL'] || !(await runningServer(cli.home))) return report;
+  // Without an answer, or with a token that may not ask, there is still what was seen from outside.
+  const told = await cli.call<DoctorReport>('doctor_run', {}, AbortSignal.timeout(patienceMs)).catch(() => undefined);
+  const known = new Set(report.checks.map(({ name }) => name));
+  const more = (told?.checks ?? []).filter(({ name }) => !known.has(name));
+  return {
+    ok: report.ok && more.every(({ status }) => status !== 'fail'),
+    checks: [...report.checks, ...more],
+  };
 }
