@@ -59,14 +59,16 @@ export async function openAgents(
     settings,
     sandboxes,
     knownBundles,
-    fetch: (url, init, egress) => {
+    fetch: async (url, init, egress) => {
       const demandListed = ({ hostname, port, protocol }: URL): void => {
         const wanted = Number(port) || (protocol === 'https:' ? 443 : 80);
         if (!hostRules(egress).mayAsk(hostname, wanted))
           throw fail('host.not_allowed', {
-            message: `${hostname}:${wanted} is not in the egress list of this project.`,
+            message: `${hostname}:${wanted} is not in the egress list of this project. A project gets it when it is made: oubliette project create NAME --egress ${hostname}`,
           });
       };
+      // Before the list of the server is asked: what it allows makes no difference here.
+      if (URL.canParse(url)) demandListed(new URL(url));
       return net.fetch(url, init, { allow: egress, onHop: demandListed });
     },
   });

@@ -93,6 +93,7 @@ test('a repository is cloned into a workspace where the egress of its project al
   const closed = (await server.call('project_create', { name: 'closed' })).value;
   const refused = await clone(closed, { url });
   assert.deepEqual([refused.status, refused.body.error.code], [400, 'host.not_allowed']);
+  assert.match(refused.body.error.message, /not in the egress list of this project\. .* --egress 127\.0\.0\.1/);
   const left = await server.ask('GET', `/workspaces/${closed.default_workspace_id}/files/`);
   assert.deepEqual(left.body.entries, []);
 });
