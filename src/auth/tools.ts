@@ -3,6 +3,8 @@ import {
   checkText,
   fail,
   offerTool,
+  reachesBundle,
+  type Actor,
   type BuiltInBundle,
   type Failure,
   type Level,
@@ -42,8 +44,18 @@ const ListArgs = Type.Object(
   strict,
 );
 
+/** What tokens may be narrowed to. */
+export interface KnownBundles {
+  isThere(slug: string): Promise<boolean>;
+  slugs(): string[];
+  /** The candidate that was most likely meant, if any is close. */
+  nearest(slug: string, candidates: readonly string[]): string | undefined;
+}
+
+const mostWarnings = 20;
+
 /** The server's own `token_*` tools. */
-export function tokenTools(tokens: Tokens, pages: PageTokens): BuiltInBundle {
+export function tokenTools(tokens: Tokens, pages: PageTokens, known: KnownBundles): BuiltInBundle {
   return {
     slug: 'token',
     displayName: 'Tokens',
@@ -55,7 +67,7 @@ export function tokenTools(tokens: Tokens, pages: PageTokens): BuiltInBundle {
         description: 'Make an API token. The secret is in this answer and never shown again.',
         level: 'admin',
         argSchema: CreateArgs,
-        returns: 'The token with its secret',
+        returns: 'The token with its secret, and warnings of bundles that are not there',
         example: 'token.create(name="ci", scope="read", ttl_seconds=3600)',
         run: async (args, call) => {
           checkText(args, '/args');
@@ -71,7 +83,8 @@ export function tokenTools(tokens: Tokens, pages: PageTokens): BuiltInBundle {
               ? { session: { id: call.actor.sessionId, projectId: call.actor.projectId } }
               : {}),
           });
-          return withSecret(row, secret);
+          const warnings = await missing(args.bundles, call.actor, known);
+          return { ...withSecret(row, secret), ...(warnings.length > 0 && { warnings }) };
         },
       }),
       offerTool({
@@ -118,6 +131,25 @@ export function tokenTools(tokens: Tokens, pages: PageTokens): BuiltInBundle {
       }),
     ],
   };
+}
+
+/**
+ * No refusal: a bundle may be there only while its server is connected or its pack can be read, and a token for one
+ * bundle may be what makes that bundle.
+ */
+async function missing(slugs: readonly string[] = [], actor: Actor, known: KnownBundles): Promise<string[]> {
+  const warnings: string[] = [];
+  for (const slug of new Set(slugs)) {
+    if (warnings.length >= mostWarnings) break;
+    if (await known.isThere(slug)) continue;
+    const near = known.nearest(
+      slug,
+      known.slugs().filter((each) => reachesBundle(actor, each)),
+    );
+    const next = near === undefined ? '' : ` Did you mean ${near}? Then revoke this token and make another.`;
+    warnings.push(`There is no bundle ${slug} now: until there is one, this token reaches nothing in it.${next}`);
+  }
+  return warnings;
 }
 
 function expiryOf({ ttl_seconds, expires_at }: CreateArgs): string | undefined {

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { tokenTools } from '../auth/index.ts';
 import { Catalog, catalogSearch, openSearchIndex } from '../catalog/index.ts';
-import { openEngine } from '../code/index.ts';
+import { nearest, openEngine } from '../code/index.ts';
 import { settingsTools } from '../config/index.ts';
 import { examineServer } from '../doctor.ts';
 import { entryPoint } from '../entry.ts';
@@ -85,7 +85,11 @@ export async function openTools(
     return (await bundlesAsFiles.take(actor, [{ bundle: { id, isEnabled: true, ...bundle }, tools }], conflict)).tools;
   };
   const builtIns: BuiltInBundle[] = [
-    tokenTools(auth, pages),
+    tokenTools(auth, pages, {
+      isThere: async (slug) => (await catalog.find(() => catalog.bundleBySlug(slug))) !== undefined,
+      slugs: () => catalog.bundles().map(({ slug }) => slug),
+      nearest,
+    }),
     settingsTools(config),
     demoTools(),
     textTools(compute),

@@ -175,6 +175,22 @@ test('a token is made, listed, used, rotated and revoked', async () => {
   assert.match(refused.err, /not valid, has expired or was revoked/);
 });
 
+test('a token for a bundle that is not there is made, with a warning beside the answer', async () => {
+  const { code, err, json } = await cli([
+    'token',
+    'create',
+    '--name',
+    'x',
+    '--scope',
+    'read',
+    '--bundle',
+    'dmo',
+    '--json',
+  ]);
+  assert.deepEqual([code, json.bundles], [0, ['dmo']]);
+  assert.match(err, /^warning: There is no bundle dmo now: .* Did you mean demo\? .*\n$/);
+});
+
 test('a token for some bundles alone is told why a command cannot work with it', async () => {
   const made = await cli(['token', 'create', '--name', 'narrow', '--scope', 'admin', '--bundle', 'demo', '--json']);
   const env = { OUBLIETTE_HOME: server.home, OUBLIETTE_TOKEN: made.json.token };

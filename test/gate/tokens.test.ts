@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { v7 } from 'uuid';
+import { bundleBody } from '../kit/catalog.ts';
 import { testServer, type TestServer } from '../kit/server.ts';
 import { until } from '../kit/until.ts';
 
@@ -81,6 +83,24 @@ describe('tokens', () => {
     assert.deepEqual([refused.status, refused.body.error.code], [403, 'scope.denied']);
     const made = await server.call('token_create', { name: 'x', scope: 'read' }, projectAdmin);
     assert.deepEqual(made.value.projects, ['proj_x']);
+  });
+
+  it('for a bundle that is not there are made with a warning, which names the one that was meant if its maker reaches it', async () => {
+    const warnings = async (bundles: string[], as?: string) =>
+      (await server.call('token_create', { name: 'x', scope: 'admin', bundles }, as)).value.warnings;
+    assert.equal(await warnings(['demo', 'token']), undefined);
+    const none = 'now: until there is one, this token reaches nothing in it.';
+    const meant = 'Did you mean demo? Then revoke this token and make another.';
+    assert.deepEqual(await warnings(['dmeo', 'demo', 'xyzzy', 'dmeo']), [
+      `There is no bundle dmeo ${none} ${meant}`,
+      `There is no bundle xyzzy ${none}`,
+    ]);
+    const narrow = { name: 'x', scope: 'admin', bundles: ['token', 'dmeo'] };
+    const { token } = (await server.call('token_create', narrow)).value;
+    assert.deepEqual(await warnings(['dmeo'], token), [`There is no bundle dmeo ${none}`]);
+    const rest = await server.ask('PUT', `/tools/bundles/${v7()}`, bundleBody('dmeo'), token);
+    assert.equal(rest.status, 201, 'it may be the one that makes it');
+    assert.equal(await warnings(['dmeo'], token), undefined);
   });
 
   it('that are narrowed see and touch those in their reach alone, however many others lie between', async () => {

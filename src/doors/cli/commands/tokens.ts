@@ -14,6 +14,7 @@ interface TokenRow {
   last_used_at?: string | null;
   revoked?: boolean;
   token?: string;
+  warnings?: string[];
 }
 
 export function addTokens(setting: Setting): void {
@@ -44,6 +45,7 @@ export function addTokens(setting: Setting): void {
         ...(options.bundle && { bundles: options.bundle }),
         ...(options.ttl !== undefined && { ttl_seconds: options.ttl }),
       });
+      for (const warning of made.warnings ?? []) cli.note(`warning: ${harmless(warning)}`);
       cli.print(made, () => once(made));
     },
   });
