@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { rawRelay, type RawRelay } from '../kit/relay-socket.ts';
 import { testServer, type TestServer } from '../kit/server.ts';
 import { turn, value } from '../kit/session.ts';
@@ -19,6 +20,18 @@ async function filesWith(folder: string, text: string): Promise<string[]> {
       }),
   );
   return found.filter((path) => path !== '');
+}
+
+/** What the server itself offers to its admin at the door for MCP clients. */
+async function offeredByMcp(
+  server: TestServer,
+): Promise<{ name: string; description?: string; inputSchema: object }[]> {
+  const client = new Client({ name: 'test', version: '1' });
+  const headers = { authorization: `Bearer ${server.token}` };
+  await client.connect(new StreamableHTTPClientTransport(new URL(`${server.url}/mcp`), { requestInit: { headers } }));
+  const { tools } = await client.listTools();
+  await client.close();
+  return tools.filter((tool) => tool.name !== 'run');
 }
 
 const seven = [
@@ -67,28 +80,25 @@ describe("the server's own tools over a session's socket", () => {
   });
 
   it('a write key discovers projects, containers, sessions, workspaces and image_rebuild too', async () => {
-    const names = await discover(keys['write']!);
-    for (const name of [
-      ...seven,
-      'project_create',
-      'project_delete',
-      'container_exec',
-      'session_message',
-      'workspace_create',
-      'image_rebuild',
-    ])
-      assert.ok(names.includes(name), name);
-    assert.deepEqual(
-      names.filter((name) => !/^(project|container|session|workspace)_|^(image_rebuild|config_limits)$/.test(name)),
-      [],
-    );
+    const families = /^(project|container|session|workspace)_|^(image_rebuild|config_limits)$/;
+    const expected = (await offeredByMcp(server)).map((tool) => tool.name).filter((name) => families.test(name));
+    for (const name of [...seven, 'project_delete', 'container_logs', 'session_spawn', 'workspace_create'])
+      assert.ok(expected.includes(name), name);
+    assert.deepEqual(await discover(keys['write']!), expected.toSorted());
   });
 
   it('an admin key discovers all of them', async () => {
-    const names = await discover(keys['admin']!);
+    const { tools } = (await relay.ask('oubliette_tools', { api_key: keys['admin'] })).result;
+    const names = tools.map((tool: any) => tool.name);
     for (const name of ['token_create', 'token_list', 'token_revoke', 'project_list', 'caller_tool_response'])
       assert.ok(names.includes(name), name);
-    assert.ok(!names.some((name) => name.startsWith('demo_')), 'other bundles are not own tools');
+    const offered = await offeredByMcp(server);
+    assert.deepEqual(names.toSorted(), offered.map((tool) => tool.name).toSorted());
+    for (const { name, description, inputSchema } of offered)
+      assert.deepEqual(
+        tools.find((tool: any) => tool.name === name),
+        { name, description, inputSchema },
+      );
   });
 
   it('refuses keys that are wrong, malformed, empty or enormous, in the same words', async () => {
@@ -98,14 +108,26 @@ describe("the server's own tools over a session's socket", () => {
         [error.code, error.message, error.data.code],
         [-32001, 'invalid or expired API key', 'auth.invalid'],
       );
-      assert.equal((await relay.ask('oubliette_call_tool', { api_key, tool: 'project_list' })).error.code, -32001);
+      for (const tool of ['project_list', 'token_create', 'no_such'])
+        assert.deepEqual((await relay.ask('oubliette_call_tool', { api_key, tool })).error, error, tool);
     }
   });
 
   it('asks for what is missing', async () => {
-    assert.equal((await relay.ask('oubliette_tools', {})).error.code, -32602);
-    assert.equal((await relay.ask('oubliette_call_tool', { tool: 'project_list' })).error.code, -32602);
-    assert.equal((await relay.ask('oubliette_call_tool', { api_key: keys['read'] })).error.code, -32602);
+    const api_key = keys['read'];
+    for (const [method, params, lacking] of [
+      ['oubliette_tools', {}, 'api_key'],
+      ['oubliette_call_tool', {}, 'api_key'],
+      ['oubliette_call_tool', { tool: 'project_list' }, 'api_key'],
+      ['oubliette_call_tool', { api_key }, 'tool'],
+      ['oubliette_call_tool', { api_key: 'oub_wrong' }, 'tool'],
+      ['oubliette_call_tool', { api_key, tool: 7 }, 'tool'],
+      ['caller_tool', {}, 'tool'],
+      ['caller_tool', { tool: ['x'] }, 'tool'],
+    ] as const) {
+      const { error } = await relay.ask(method, params);
+      assert.deepEqual([error.code, error.message], [-32602, `${lacking} is missing`], JSON.stringify(params));
+    }
   });
 
   it('runs a tool and answers its JSON as text', async () => {
@@ -144,7 +166,11 @@ describe("the server's own tools over a session's socket", () => {
       ['read', 'demo_foo'],
     ] as const) {
       const { error } = await call(keys[scope]!, tool, {});
-      assert.deepEqual([error.code, error.message], [-32002, 'tool not allowed for this token scope'], tool);
+      assert.deepEqual(
+        [error.code, error.message, error.data.code],
+        [-32002, 'tool not allowed for this token scope', 'scope.denied'],
+        tool,
+      );
     }
     assert.equal((await call(keys['admin']!, 'no_such', {})).error.code, -32602);
     assert.equal((await call(keys['admin']!, 'demo_foo', { text: 'x' })).error.code, -32602);
