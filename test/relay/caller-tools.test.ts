@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { eventStream, type EventStream } from '../kit/event-stream.ts';
-import { rawRelay } from '../kit/relay-socket.ts';
+import { lentSession, questionOn } from '../kit/lent-session.ts';
+import type { RawRelay } from '../kit/relay-socket.ts';
 import { testServer, type TestServer } from '../kit/server.ts';
 import { completed, events, turn, value } from '../kit/session.ts';
 import { patient } from '../kit/patience.ts';
@@ -33,23 +34,15 @@ describe('tools that a caller lends to an agent', () => {
 
   /** A session of the owner with lent tools; its socket and, unless told not to, a stream of the owner. */
   const begin = async (context: Record<string, unknown> = {}, withStream = true) => {
-    const { sessionId } = await turn(
-      server,
-      {
-        project_id: projectId,
-        create_workspace: true,
-        message: '1',
-        context: { caller_id: 'ant', caller_tools: [sendResponse, { name: 'slow_tool' }], ...context },
-      },
-      owner,
-    );
-    const relay = await rawRelay((await value(server, 'session_get', { session_id: sessionId })).relay_socket);
-    const stream = withStream ? await eventStream(server, sessionId, owner) : undefined;
-    open.push(relay, ...(stream ? [stream] : []));
-    return { sessionId, relay, stream: stream! };
+    const lent = await lentSession(server, projectId, owner, {
+      caller_id: 'ant',
+      caller_tools: [sendResponse, { name: 'slow_tool' }],
+      ...context,
+    });
+    open.push(lent);
+    return { sessionId: lent.sessionId, relay: lent.relay, stream: (withStream ? await lent.follow() : undefined)! };
   };
-  const request = (stream: EventStream, tool = 'send_response') =>
-    stream.next((frame) => frame.event === 'caller_tool_request' && frame.data.tool === tool);
+  const request = (stream: EventStream, tool = 'send_response') => questionOn(stream, tool);
   const respond = (session_id: string, request_id: string, answer: object, token = owner) =>
     server.ask('POST', '/call/caller_tool_response', { args: { session_id, request_id, ...answer } }, token);
 
@@ -153,8 +146,13 @@ describe('tools that a caller lends to an agent', () => {
   it('checks arguments before the caller is bothered', async () => {
     const { sessionId, relay } = await begin();
     const { error } = await relay.ask('caller_tool', { tool: 'send_response', arguments: { message: 7 } });
+    assert.deepEqual([error.code, error.data.code], [-32602, 'args.invalid']);
     assert.match(error.message, /message/);
-    assert.equal((await relay.ask('caller_tool', { tool: 'nothing', arguments: {} })).error.code, -32602);
+    const unknown = (await relay.ask('caller_tool', { tool: 'nothing', arguments: {} })).error;
+    assert.deepEqual(
+      [unknown.code, unknown.message],
+      [-32602, 'nothing is not declared by the caller of this session'],
+    );
     assert.equal((await relay.ask('caller_tool', {})).error.code, -32602);
     assert.ok(!(await events(server, sessionId)).some((event) => event.type === 'caller_tool_request'));
   });
@@ -179,8 +177,8 @@ describe('tools that a caller lends to an agent', () => {
     void relay.ask('caller_tool', { tool: 'slow_tool', arguments: {} }).catch(() => {});
     const asked = await request(stream, 'slow_tool');
     const left = Date.parse(asked.data.deadline) - Date.parse(asked.data.at);
-    // Both times are taken one right after the other, the deadline first.
-    assert.ok(left > 59_000 && left <= 60_000, `${left} ms`);
+    // An event is dated before it may be stored, and its deadline counts from when it is.
+    assert.ok(left >= 60_000 && left < 60_000 + patient(1000), `${left} ms`);
   });
 
   it('fails at once when the caller goes away, within a second', async () => {
@@ -261,6 +259,21 @@ describe('tools that a caller lends to an agent', () => {
     relay.send(`${JSON.stringify({ method: 'cancel', params: { id: 'to-cancel' } })}\n`);
     assert.ok((await call).error);
     assert.equal((await respond(sessionId, request_id, { result: 1 })).body.error.code, 'ask.closed');
+  });
+
+  it('is for the session alone, unless its caller lets children inherit it and answers them too', async () => {
+    const spawn = async (
+      { relay }: { relay: RawRelay },
+      message: string,
+    ): Promise<{ session_id: string; turn: number }> => (await relay.ask('session_message', { message })).result;
+    const [closed, inherited] = [await begin(), await begin({ inherit: true })];
+    const without = await spawn(closed, '[name for name in tools() if name.startswith("ant_")]');
+    assert.equal(await completed(server, without.session_id, without.turn), '[]');
+    const within = await spawn(inherited, 'ant_send_response(message="from below")');
+    const { data } = await request(inherited.stream);
+    assert.deepEqual([data.session_id, data.arguments], [inherited.sessionId, { message: 'from below' }]);
+    assert.equal((await respond(inherited.sessionId, data.request_id, { result: 'heard' })).status, 200);
+    assert.equal(await completed(server, within.session_id, within.turn), 'heard');
   });
 
   it('refuses names that would hide other tools, and schemas that cannot be used', async () => {

@@ -37,6 +37,8 @@ describe("lines on a session's socket", () => {
       const one = await rawRelay(path);
       const greeting = await one.next((message) => message.method === 'caller_tools_config');
       assert.deepEqual([greeting.params.caller_id, greeting.params.tools, greeting.id], ['', [], undefined]);
+      const { error } = await one.ask('caller_tool', { tool: 'x', arguments: {} });
+      assert.deepEqual([error.code, error.message], [-32602, 'x is not declared by the caller of this session']);
       one.close();
     }
   });
