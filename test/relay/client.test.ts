@@ -6,22 +6,16 @@ import { connect, createServer } from 'node:net';
 import { createInterface } from 'node:readline';
 import { after, before, describe, it } from 'node:test';
 import { join } from 'node:path';
-import { Client } from '@modelcontextprotocol/client';
-import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import type { Client } from '@modelcontextprotocol/client';
 import { eventStream } from '../kit/event-stream.ts';
+import { program, relayClient, textOf as text, toolNames as names, type RelayClient } from '../kit/relay-client.ts';
 import { rawRelay } from '../kit/relay-socket.ts';
 import { testServer, type TestServer } from '../kit/server.ts';
 import { turn, value } from '../kit/session.ts';
 import { until } from '../kit/until.ts';
 
-const program = join(import.meta.dirname, '../../src/client.ts');
 const schema = { type: 'object', properties: { message: { type: 'string', 'x-hint': 'kept' } }, required: ['message'] };
 const base = ['run', 'session_events', 'session_message'];
-
-interface Started {
-  client: Client;
-  stderr: () => string;
-}
 
 describe('oubliette-client', () => {
   let server: TestServer;
@@ -49,34 +43,11 @@ describe('oubliette-client', () => {
     });
     return { sessionId, socket: (await value(server, 'session_get', { session_id: sessionId })).relay_socket };
   };
-  const start = async (
-    socket: string,
-    apiKey?: string,
-    era: 'auto' | 'legacy' = 'auto',
-    onChange = () => {},
-  ): Promise<Started> => {
-    const transport = new StdioClientTransport({
-      command: process.execPath,
-      args: [program, '--socket', socket],
-      env: { PATH: process.env['PATH']!, ...(apiKey !== undefined && { OUBLIETTE_API_KEY: apiKey }) },
-      stderr: 'pipe',
-    });
-    let stderr = '';
-    transport.stderr?.on('data', (chunk: Buffer) => (stderr += chunk.toString()));
-    const client = new Client(
-      { name: 'test', version: '1' },
-      {
-        ...(era === 'auto' ? { versionNegotiation: { mode: 'auto' as const } } : {}),
-        listChanged: { tools: { onChanged: onChange } },
-      },
-    );
-    await client.connect(transport);
-    open.push(client);
-    return { client, stderr: () => stderr };
+  const start = async (...args: Parameters<typeof relayClient>): Promise<RelayClient> => {
+    const started = await relayClient(...args);
+    open.push(started.client);
+    return started;
   };
-  const names = async ({ client }: Started): Promise<string[]> =>
-    (await client.listTools()).tools.map((tool) => tool.name).toSorted();
-  const text = (result: any): string => result.content[0].text;
 
   for (const era of ['auto', 'legacy'] as const)
     it(`offers base, own and caller tools under their prefixes, schemas unchanged (${era})`, async () => {
@@ -92,6 +63,9 @@ describe('oubliette-client', () => {
       const { tools } = await started.client.listTools();
       const lent = tools.find((tool) => tool.name === 'ant_send_response')!;
       assert.deepEqual([lent.description, lent.inputSchema], ['Send message', schema]);
+      const own = tools.find((tool) => tool.name === 'oubliette_project_get')!;
+      assert.ok(own.description!.length > 10);
+      assert.deepEqual(own.inputSchema.required, ['project_id']);
       const listed = await started.client.callTool({ name: 'oubliette_project_list', arguments: {} });
       assert.equal(JSON.parse(text(listed)).projects[0].name, 'clients');
     });
