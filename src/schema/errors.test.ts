@@ -22,6 +22,14 @@ test('every code has its sentence', () => {
   assert.deepEqual(Object.keys(sentences).sort(), Object.keys(catalogue).sort());
 });
 
+test('what is not there, or over a limit, says in a second sentence where to look or what to do', () => {
+  const short = Object.entries(sentences)
+    .filter(([code]) => /^limit\.|\.not_found$|too_large$/.test(code))
+    // Those who ask for a tool get their own advice: the command line names the nearest, code mode the pack's functions.
+    .filter(([code, text]) => code !== 'tool.not_found' && !/\. \S.*[.{}]$|: \{reason\}$/.test(text));
+  assert.deepEqual(short, []);
+});
+
 test('codes and statuses that others rely on never change', () => {
   const pins: Partial<Record<ErrorCode, number>> = {
     'request.invalid': 400,
