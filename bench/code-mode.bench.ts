@@ -1,11 +1,12 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { startTestServer, type TestServer } from '../test/kit/running-server.ts';
 import { builtServer } from './built-server.ts';
 import { load } from './load.ts';
 import { endGroup, freePort, openSession, startOn } from './mcp-peer.ts';
-import { interleave, type Row } from './measure.ts';
+import { interleave, median, type Row } from './measure.ts';
 import { peer } from './peers.ts';
 
 export const about = 'programs over MCP against an MCP echo of ours, against single calls, and against executor';
@@ -56,6 +57,11 @@ export async function bench(): Promise<Row[]> {
       inTurn: async () => 1 / (await run(tenCalls, 1, 100)()),
       other: async () => 1 / (10 * (await echo(1, 250)())),
     });
+    const [calls, programs] = [await sdkClient(server, '/mcp/b/demo'), await sdkClient(server, '/mcp/run')];
+    const tenBySdk = await interleave(rounds, {
+      ours: async () => 1 / (await programs('run', { code: tenCalls }, 30)),
+      other: async () => 1 / (10 * (await calls('foo', { text: 'hello' }, 60))),
+    });
     const rows: Row[] = [
       { what: '1+1 against an echo', unit: 'ms', ...one, otherName: 'our MCP echo', goal: { of: 'ratio', atMost: 2 } },
       {
@@ -81,10 +87,17 @@ export async function bench(): Promise<Row[]> {
         otherName: '10 MCP calls',
         goal: { of: 'ratio', atLeast: 4 },
       },
+      {
+        what: '10 calls in a program, by the official client',
+        unit: 'programs/ms',
+        ...tenBySdk,
+        otherName: '10 MCP calls by it',
+        goal: { of: 'ratio', atLeast: 4 },
+      },
     ];
     // Only now: whatever else runs on the machine changes what waking up costs, and so the comparisons with ourselves.
-    const peer = (executor = await startExecutor());
-    for (const code of Object.values(theirs)) await peer.run(code, 60);
+    const started = (executor = await startExecutor());
+    for (const code of Object.values(theirs)) await started.run(code, 60);
     for (const [what, mine, other] of [
       ['1+1', '1+1', theirs.sum],
       ['10 calls', tenCalls, theirs.calls],
@@ -92,7 +105,7 @@ export async function bench(): Promise<Row[]> {
     ] as const) {
       const taken = await interleave(5, {
         ours: async () => 1000 / (await run(mine, 1, 150)()),
-        other: async () => 1000 / (await peer.run(other, 15)),
+        other: async () => 1000 / (await started.run(other, 15)),
       });
       rows.push({
         what: `${what} against executor`,
@@ -138,6 +151,26 @@ async function perCall(
     check,
   });
   return p50;
+}
+
+/** What a program sees that talks to us by the official client: median milliseconds of a call, one after the other. */
+async function sdkClient(
+  server: TestServer,
+  path: string,
+): Promise<(name: string, args: Record<string, unknown>, times: number) => Promise<number>> {
+  const client = new Client({ name: 'bench', version: '1' });
+  const headers = { authorization: `Bearer ${server.token}` };
+  await client.connect(new StreamableHTTPClientTransport(new URL(server.url + path), { requestInit: { headers } }));
+  return async (name, args, times) => {
+    const taken: number[] = [];
+    for (let i = 0; i < times; i++) {
+      const sentAt = performance.now();
+      const { isError } = await client.callTool({ name, arguments: args });
+      taken.push(performance.now() - sentAt);
+      if (isError) throw new Error(`${name} failed`);
+    }
+    return median(taken);
+  };
 }
 
 /** The other code mode, at the same kind of door: MCP over streamable HTTP. */
