@@ -11,6 +11,7 @@ const pageSize = 100;
 interface Wanted {
   project_id?: string;
   status?: string;
+  root_id?: string;
   /** Where the page before ended. */
   before?: string;
 }
@@ -30,13 +31,19 @@ export function sessionTools(sessions: Sessions, ports: SessionPorts, pages: Pag
         argSchema: argsOf({
           project_id: { type: 'string', description: 'Only sessions of this project.' },
           status: { enum: statuses, description: 'Only sessions with this status.' },
+          tree_of: {
+            type: 'string',
+            description: 'Only this session and its relatives: who started it, and all that they started.',
+          },
           page_token: { type: 'string', description: 'next_page_token of the page before.' },
         }),
         returns: '{sessions: [session], next_page_token?}',
         example: 'session.list(status="idle")',
-        run: async ({ page_token, ...filter }, call) => {
+        run: async ({ page_token, tree_of, ...filter }, call) => {
           const { before, ...wanted }: Wanted =
-            page_token === undefined ? filter : pages.read('session_list', page_token);
+            page_token === undefined
+              ? { ...filter, ...(tree_of && { root_id: (await sessions.get(call.actor, tree_of)).root_id }) }
+              : pages.read('session_list', page_token);
           const rows = await sessions.list(call.actor, wanted, {
             limit: pageSize + 1,
             ...(before !== undefined && { before }),

@@ -1,6 +1,10 @@
 import assert from 'node:assert/strict';
+import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { newId } from '../../src/schema/index.ts';
+import { Database, openSessions } from '../../src/store/index.ts';
 import { keepEndedSessions } from '../kit/ended-sessions.ts';
+import { sessionRow } from '../kit/session-row.ts';
 import { testServer, type TestServer } from '../kit/server.ts';
 
 let server: TestServer;
@@ -41,6 +45,28 @@ test('a page token of sessions carries its filters, which win over others, and c
     'page_token.invalid',
     'that of another list',
   );
+});
+
+test('a session and its relatives are listed page after page, whatever else the project holds', async () => {
+  const project_id: string = (await server.call('project_create', { name: 'family' })).value.id;
+  const root = newId('ses');
+  const children = Array.from({ length: 120 }, () => newId('ses'));
+  const row = (id: string, parent_id: string | null) =>
+    sessionRow({ id, parent_id, root_id: root, project_id, workspace_id: 'wsp', status: 'ended' });
+  const db = new Database(join(server.home, 'state.db'));
+  const tables = await openSessions(db);
+  await db.write(() => [root, ...children].forEach((id) => tables.insert(row(id, id === root ? null : root))));
+  await db.close();
+  await keepEndedSessions(server.home, project_id, 150);
+  const found: string[] = [];
+  let page_token: string | undefined;
+  do {
+    const { sessions, ...more } = await page('session_list', page_token ? { page_token } : { tree_of: children[7] });
+    found.push(...sessions.map(({ id }: { id: string }) => id));
+    page_token = more.next_page_token;
+  } while (page_token);
+  assert.deepEqual(found.sort(), [root, ...children].sort());
+  assert.equal((await server.call('session_list', { tree_of: newId('ses') })).error.code, 'session.not_found');
 });
 
 test('page tokens of the audit and of the tokens cannot be made by hand', async () => {

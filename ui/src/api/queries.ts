@@ -129,7 +129,21 @@ export const ownQuery = <T>(name: string, args: Record<string, unknown> = {}) =>
   });
 
 export const allProjects = () => ownQuery<{ projects: Project[] }>('project_list');
+type SessionPage = { sessions: Session[]; next_page_token?: string };
 export const allSessions = (args: { project_id?: string; status?: string } = {}) =>
-  ownQuery<{ sessions: Session[]; next_page_token?: string }>('session_list', args);
+  ownQuery<SessionPage>('session_list', args);
+/** A session and all its relatives, however many pages they fill. */
+export const sessionFamily = (id: string) =>
+  queryOptions({
+    queryKey: ['session', 'family', id],
+    queryFn: async ({ signal }) => {
+      const found: Session[] = [];
+      for (let page_token: string | undefined; ;) {
+        const page: SessionPage = await own('session_list', { tree_of: id, ...(page_token && { page_token }) }, signal);
+        found.push(...page.sessions);
+        if ((page_token = page.next_page_token) === undefined) return found;
+      }
+    },
+  });
 export const oneSession = (id: string) => ownQuery<Session>('session_get', { session_id: id });
 export const allTokens = () => ownQuery<{ tokens: Token[] }>('token_list');

@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
 import { useState } from 'react';
 import { request } from '../../api/client.ts';
-import { allProjects, allSessions, oneSession } from '../../api/queries.ts';
+import { allProjects, sessionFamily, oneSession } from '../../api/queries.ts';
 import type { Session, SessionEvent } from '../../api/shapes.ts';
 import { Icon } from '../../parts/icon.tsx';
 import { count, money } from '../../parts/numbers.ts';
@@ -122,12 +122,7 @@ function Facts({ session }: { session: Session }) {
 }
 
 function Tree({ session }: { session: Session }) {
-  const all = useQuery(allSessions({ project_id: session.project_id })).data?.sessions ?? [];
-  const byId = new Map(all.map((each) => [each.id, each]));
-  let root = session;
-  for (let hops = 0; root.parent_id && byId.has(root.parent_id) && hops < 20; hops++)
-    root = byId.get(root.parent_id) ?? root;
-  const family = treeOrder(all).filter(({ session: each }) => isBelow(each, root.id, byId));
+  const family = treeOrder(useQuery(sessionFamily(session.id)).data ?? []);
   if (family.length < 2) return null;
   return (
     <Card title={t('sessions.tree')}>
@@ -147,16 +142,6 @@ function Tree({ session }: { session: Session }) {
       </ul>
     </Card>
   );
-}
-
-function isBelow(session: Session, rootId: string, byId: Map<string, Session>): boolean {
-  for (
-    let at: Session | undefined = session, hops = 0;
-    at && hops < 20;
-    hops++, at = at.parent_id ? byId.get(at.parent_id) : undefined
-  )
-    if (at.id === rootId) return true;
-  return false;
 }
 
 /** The whole log as JSON lines, page after page. */
