@@ -78,6 +78,7 @@ export const sentences = {
   'tool.cancelled': '{tool} was cancelled.',
   'call.interrupted':
     'The server restarted while {tool} ran; whether it took effect is not known. Look before calling it again.',
+  'source.busy': '{what} takes no more requests for now. Try again in {seconds} s.',
   'source.unreachable': '{what} could not be reached: {reason}',
   'secret.missing': 'Secret {name} is not set. Set it with: oubliette secret set {name}',
   'output.invalid': 'The answer of {tool} does not fit its outputSchema: {reason}',

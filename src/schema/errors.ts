@@ -85,6 +85,7 @@ export const catalogue = {
   'tool.cancelled': dispatched(true),
   'call.interrupted': dispatched(false),
   'source.unreachable': dispatched(true),
+  'source.busy': dispatched(true),
   'secret.missing': dispatched(false),
   'output.invalid': dispatched(false),
   'response.too_large': dispatched(false),

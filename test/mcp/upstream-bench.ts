@@ -23,7 +23,15 @@ export async function closeServers(): Promise<void> {
 export function openAlone(config: ServerConfig, connectMs: number): Promise<Link> {
   const hooks = { onNotification() {}, onRequest: async () => ({}) };
   const { signal } = new AbortController();
-  const deps = { version: '0', home: '/nowhere', fetchFor: () => fetch, onNoise() {}, onTrouble() {}, signal };
+  const deps = {
+    version: '0',
+    home: '/nowhere',
+    fetchFor: () => fetch,
+    onNoise() {},
+    onTrouble() {},
+    onWait() {},
+    signal,
+  };
   return openLink(config, hooks, deps, connectMs);
 }
 

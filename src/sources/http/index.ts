@@ -3,6 +3,7 @@ export { dialler, type Dialler, type Resolve } from './dialler.ts';
 export { hostRules } from './host-rules.ts';
 export { httpSource, type HttpSource } from './http-source.ts';
 export { keptTokens } from './oauth-tokens.ts';
+export { parseRetryAfter } from './retry.ts';
 export { secretHosts } from './secret-hosts.ts';
 export { secretTools } from './secret-tools.ts';
 export { previewTools } from './preview-tools.ts';

@@ -1,5 +1,6 @@
 import { fail, Failure, timerMs, type ServerConfig } from '../../schema/index.ts';
 import { fillConfig, fillGrant } from './fill-config.ts';
+import { secondsOf } from './asked-to-wait.ts';
 import { cleanText } from './foreign-text.ts';
 import type { Link, LinkDeps } from './link.ts';
 import { Noise } from './noise.ts';
@@ -11,7 +12,8 @@ import { WireClosed, type WireHooks } from './wire.ts';
 
 export type ServerState = 'connected' | 'connecting' | 'disconnected' | 'disabled';
 
-export interface ConnectionDeps extends Omit<LinkDeps, 'onNoise' | 'onTrouble' | 'signal' | 'accessToken'>, WayOut {}
+export interface ConnectionDeps
+  extends Omit<LinkDeps, 'onNoise' | 'onTrouble' | 'onWait' | 'signal' | 'accessToken'>, WayOut {}
 
 export interface ConnectionHooks extends WireHooks {
   onState(state: ServerState): void;
@@ -45,6 +47,8 @@ export class Connection {
   #retry: NodeJS.Timeout | undefined;
   #failures = 0;
   #lastTry = 0;
+  /** Until then, by `performance.now()`, the server wants to be left alone; no longer than the longest pause. */
+  #aloneUntil = 0;
 
   constructor(name: string, config: ServerConfig, deps: ConnectionDeps, hooks: ConnectionHooks) {
     this.what = `MCP server ${name}`;
@@ -75,6 +79,7 @@ export class Connection {
 
   async reconnect(): Promise<void> {
     this.#failures = 0;
+    this.#aloneUntil = 0;
     clearTimeout(this.#retry);
     const { link } = this;
     this.link = undefined;
@@ -97,13 +102,14 @@ export class Connection {
   }
 
   /**
-   * The standing connection, or the one being made; throws source.unreachable. A server that failed a moment ago is
-   * not asked again at once.
+   * The standing connection, or the one being made; throws source.unreachable or source.busy. A server that failed a
+   * moment ago is not asked again at once.
    */
   async ready(): Promise<Link> {
     if (this.isStopping || this.#config.enabled === false)
       throw this.#unreachable(this.isStopping ? 'the server is stopping' : 'it is disabled in config.yaml');
     if (this.link) return this.link;
+    if (!this.#opening && this.#isLeftAlone) throw this.#busy();
     if (!this.#opening && this.#failures > 0 && performance.now() - this.#lastTry < firstPauseMs)
       throw this.#unreachable(this.error ?? 'it is not connected');
     this.#opening ??= this.#open().finally(() => (this.#opening = undefined));
@@ -142,11 +148,12 @@ export class Connection {
       // The client half of the SDK comes with the first connection: many servers have no upstream.
       const { openLink } = await import('./link.ts');
       const onNoise = (line: string): void => this.noise.keep(line);
+      const onWait = (ms: number): void => void (this.#aloneUntil = performance.now() + Math.min(ms, longestPauseMs));
       const onTrouble = (error: Error): void => this.noise.keep(`[connection] ${this.#tell(error)}`);
       const link = await openLink(
         config,
         this.#hooks,
-        { ...this.#deps, onNoise, onTrouble, signal: this.#stopping.signal, accessToken: this.#accessToken },
+        { ...this.#deps, onNoise, onTrouble, onWait, signal: this.#stopping.signal, accessToken: this.#accessToken },
         connectMs,
       );
       if (this.isStopping) {
@@ -160,7 +167,7 @@ export class Connection {
       const failure = this.failure(error instanceof Failure ? error : new Error(this.error), 'connect');
       this.noise.keep(`[connect] ${failure.message}`);
       this.#breakOff();
-      throw failure;
+      throw this.#isLeftAlone ? this.#busy() : failure;
     }
   }
 
@@ -174,6 +181,7 @@ export class Connection {
   #stands(link: Link): void {
     this.link = link;
     this.#failures = 0;
+    this.#aloneUntil = 0;
     this.error = undefined;
     const { capabilities, instructions, serverInfo } = link;
     this.about = { capabilities, instructions, serverInfo };
@@ -186,10 +194,17 @@ export class Connection {
     this.#failures++;
     this.#become('disconnected');
     if (this.isStopping) return;
-    const pauseMs =
+    const usualMs =
       Math.min(longestPauseMs, firstPauseMs * 2 ** Math.min(this.#failures, 10)) * (0.75 + Math.random() / 2);
+    this.#retryIn(usualMs);
+  }
+
+  #retryIn(ms: number): void {
     clearTimeout(this.#retry);
-    this.#retry = setTimeout(() => void this.ready().catch(() => {}), pauseMs);
+    this.#retry = setTimeout(() => {
+      if (this.#isLeftAlone) this.#retryIn(this.#aloneMs);
+      else void this.ready().catch(() => {});
+    }, ms);
     this.#retry.unref();
   }
 
@@ -197,6 +212,18 @@ export class Connection {
     if (this.#state === state) return;
     this.#state = state;
     this.#hooks.onState(state);
+  }
+
+  get #aloneMs(): number {
+    return Math.ceil(this.#aloneUntil - performance.now());
+  }
+
+  get #isLeftAlone(): boolean {
+    return this.#aloneMs > 0;
+  }
+
+  #busy(): Failure {
+    return fail('source.busy', { what: this.what, seconds: secondsOf(this.#aloneMs) });
   }
 
   #unreachable(reason: string): Failure {

@@ -1,6 +1,7 @@
 import { afterEach, test } from 'node:test';
 import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { oldServer, type OldServer, type OldServerOptions } from '../../../test/mcp/old-http-server.ts';
 import { callAs, closeServers, connected, openAlone, openServers, run } from '../../../test/mcp/upstream-bench.ts';
 import { until } from '../../../test/kit/until.ts';
@@ -116,6 +117,63 @@ test('a refusal is told with its status, briefly, without a page, and without ha
   const cut = await reason(500, 'x'.repeat(463) + secret + 'y'.repeat(200_000));
   assert.ok(cut.length < 600 && cut.includes('xxx') && !cut.includes(secret.slice(0, 8)), cut);
   assert.ok(!servers.byName('old')?.lines.join().includes(secret.slice(0, 8)));
+});
+
+test('a call that is refused with Retry-After says when to try again, however long a server wishes for', async () => {
+  let refusal: [number, string] | undefined;
+  const { servers, old } = await connect({
+    before(_incoming, outgoing, body) {
+      if (!isCall(body) || !refusal) return false;
+      outgoing.writeHead(refusal[0], { 'retry-after': refusal[1] }).end('slow down');
+      return true;
+    },
+  });
+  const inAMinute = new Date(Date.now() + 60_000).toUTCString();
+  for (const [status, wish, seconds] of [
+    [429, '7', '7'],
+    [503, inAMinute, '(59|60)'],
+    [429, '31536000', '3600'],
+  ] as const) {
+    refusal = [status, wish];
+    await assert.rejects(run(servers, 'old', 'hi'), {
+      code: 'source.busy',
+      retryable: true,
+      message: new RegExp(`^MCP server old takes no more requests for now\\. Try again in ${seconds} s\\.$`),
+    });
+  }
+  refusal = undefined;
+  assert.equal((await run(servers, 'old', 'hi')).value, 'hi', 'the connection still stands');
+  assert.equal(old.seen.filter(({ body }) => body.includes('"initialize"')).length, 1);
+});
+
+test('a server that wants to be left alone is not greeted again before, unless a person asks for it', async () => {
+  let wish: string | undefined = '3';
+  const greetings: number[] = [];
+  const old = await upstream({
+    before(_incoming, outgoing) {
+      if (wish === undefined) return false;
+      greetings.push(performance.now());
+      outgoing.writeHead(503, { 'retry-after': wish }).end();
+      return true;
+    },
+  });
+  const { servers } = await openServers({ old: { url: old.url } });
+  const upstreamServer = servers.byName('old')!;
+  await until(() => upstreamServer.state === 'disconnected');
+  // Longer than a server that says nothing is left alone after its first failure.
+  await sleep(1500);
+  const ask = () => upstreamServer.ask('tools/list', {}, { principal: 'somebody' });
+  await assert.rejects(ask(), { code: 'source.busy', message: /Try again in [12] s/ });
+  const first = greetings.at(-1)!;
+  const asked = greetings.length;
+  wish = '31536000';
+  await until(() => greetings.length > asked);
+  assert.ok(greetings[asked]! - first > 2950, `${greetings[asked]! - first} ms`);
+  await until(() => upstreamServer.state === 'disconnected');
+  await assert.rejects(ask(), { code: 'source.busy', message: /Try again in (59|60) s/ });
+  wish = undefined;
+  await upstreamServer.reconnect();
+  assert.equal(upstreamServer.state, 'connected');
 });
 
 test('an answer that is no message of the protocol is called so', async () => {

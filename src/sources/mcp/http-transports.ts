@@ -1,12 +1,13 @@
 import { SSEClientTransport, SdkHttpError, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import type { ServerConfig } from '../../schema/index.ts';
+import { heedfulFetch } from './asked-to-wait.ts';
 import { boundedFetch } from './bounded-fetch.ts';
 import { accessTokens, type AccessTokens } from './oauth.ts';
 import type { LinkDeps } from './link.ts';
 import { RpcError } from './wire.ts';
 
 type Fetch = typeof globalThis.fetch;
-type HttpDeps = Pick<LinkDeps, 'fetchFor' | 'accessToken'>;
+type HttpDeps = Pick<LinkDeps, 'fetchFor' | 'accessToken' | 'onWait'>;
 
 /** How soon a stream that ended is opened again; a server may wish for a pause between these. */
 const shortestPauseMs = 250;
@@ -43,10 +44,10 @@ export function sseTransport(config: ServerConfig, deps: HttpDeps): SSEClientTra
 function httpOptions(
   url: URL,
   { headers = {} }: ServerConfig,
-  { fetchFor, accessToken }: HttpDeps,
+  { fetchFor, accessToken, onWait }: HttpDeps,
 ): { fetch: Fetch; requestInit: RequestInit; authProvider?: AccessTokens } {
   return {
-    fetch: boundedFetch(fetchFor(url.href)),
+    fetch: heedfulFetch(boundedFetch(fetchFor(url.href)), onWait),
     requestInit: { headers },
     ...(accessToken && { authProvider: accessTokens(accessToken) }),
   };

@@ -39,6 +39,8 @@ export interface LinkDeps {
   /** What a process wrote to stderr. */
   onNoise(line: string): void;
   onTrouble(error: Error): void;
+  /** The server wants to be left alone for so long. */
+  onWait(ms: number): void;
   /** Gives up a connection that is still being made. */
   signal: AbortSignal;
 }

@@ -1,4 +1,5 @@
 import { fail, Failure } from '../../schema/index.ts';
+import { AskedToWait, secondsOf } from './asked-to-wait.ts';
 import { RpcError, WireClosed, WireTimeout } from './wire.ts';
 
 /** Who was asked for what, and how to tell a reason of theirs. */
@@ -17,6 +18,8 @@ export function upstreamFailure(error: unknown, { what, tool, timeoutMs, tell }:
   if (error instanceof RpcError) return fail('tool.failed', { reason: message }, { cause: error });
   if (error instanceof WireTimeout) return fail('tool.timeout', { tool, timeoutMs });
   if (name === 'AbortError') return fail('tool.cancelled', { tool });
+  if (error instanceof AskedToWait)
+    return fail('source.busy', { what, seconds: secondsOf(error.waitMs) }, { cause: error });
   const reason = error instanceof WireClosed ? `it ended while ${tool} was running` : tell(error as Error);
   return fail('source.unreachable', { what, reason }, { cause: error });
 }
