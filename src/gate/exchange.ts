@@ -110,7 +110,7 @@ class Import {
     const pause = inTurns();
     for (const { slug, version } of tools) {
       await pause();
-      if (this.#catalog.summary(owner.id, slug, version)) throw fail('tool.exists', { slug, version });
+      if (this.#catalog.summary(owner.id, slug, version)) throw isThereAlready(`${bundle.slug}/${slug} ${version}`);
     }
   }
 
@@ -188,6 +188,11 @@ function inTurns(): () => Promise<void> | undefined {
   return () =>
     performance.now() - since < turnMs ? undefined : nextTurn().then(() => void (since = performance.now()));
 }
+
+const isThereAlready = (place: string): Failure =>
+  fail('tool.exists', {
+    message: `${place} exists already, so nothing was imported. Import with the conflict policy skip to keep what is there.`,
+  });
 
 /** Says which of many tools a refusal is about. */
 function inFile(error: unknown, place: string): unknown {

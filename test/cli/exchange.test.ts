@@ -84,7 +84,7 @@ test('bundles travel from one server to another, and twice is once', async () =>
 
   const again = await cli(to, 'import', file);
   assert.equal(again.code, 1);
-  assert.match(again.err, /exists already/);
+  assert.match(again.err, /\/\S+ v1 exists already, so nothing was imported\. .*skip/);
   const skipped = await cli(to, 'import', file, '--conflict', 'skip', '--json');
   assert.equal(skipped.code, 1, 'a bundle that is off takes no tools, whatever the policy');
   await to.fetch(`/tools/bundles/${ids.off}`, { method: 'PATCH', json: { isEnabled: true } });
