@@ -3,8 +3,9 @@ import { join } from 'node:path';
 import { fail, newUuid, toolName, type Bundle, type BundleBody, type ToolBody } from '../schema/index.ts';
 import { removeFile } from '../store/index.ts';
 import type { Catalog } from './catalog.ts';
+import { switchesPath } from './news-of-others.ts';
 import type { OfferedCatalog } from './offered-catalog.ts';
-import { switchesPath, type StoredCatalog } from './stored-catalog.ts';
+import type { StoredCatalog } from './stored-catalog.ts';
 import {
   bundleFileName,
   bundlePath,

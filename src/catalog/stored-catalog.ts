@@ -1,13 +1,14 @@
 import { readdir, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { parseUuid7, SharedRuns, type Tool } from '../schema/index.ts';
+import type { Tool } from '../schema/index.ts';
 import { FileThread, makeFolder, ProcessLock, recoverWrites, syncFolder, type SharedPlace } from '../store/index.ts';
 import { packSummary, unpackSummary } from './cached-summary.ts';
 import { openCatalogCache, type CatalogCache } from './catalog-cache.ts';
-import { ChangeLog, type News } from './change-log.ts';
+import { ChangeLog } from './change-log.ts';
 import { ChangeQueue, type Creation, type Operation } from './change-queue.ts';
 import { FolderLook, type Looking } from './folder-look.ts';
 import { FolderWatch } from './folder-watch.ts';
+import { NewsOfOthers } from './news-of-others.ts';
 import { RecordsFile } from './records-file.ts';
 import { bundlePath, type ToolFile } from './stored-files.ts';
 import { StoredRecords, wholeOf, type Change, type FileStamp } from './stored-records.ts';
@@ -30,9 +31,6 @@ export interface StoredCatalogOptions {
   onSwitches: () => void;
 }
 
-/** Stands for the switches table in the list of changed paths. */
-export const switchesPath = 'switches';
-
 /** Where new files are written, and kept; nobody watches these, so nobody is woken by files that are not there yet. */
 const draftsFolder = '.drafts';
 const journalFolder = '.journal';
@@ -40,9 +38,6 @@ const journalIn = (folder: string): string => join(folder, journalFolder, 'ring'
 
 const foldersAtOnce = 32;
 const lookEveryMs = 1500;
-/** What others wrote is taken in together; while our own callers wait for the disk, they come first. */
-const takeInAfterMs = 50;
-const takeInAfterBusyMs = 250;
 const strayMs = 3600_000;
 
 /** The catalog's files: loaded once, kept true while we and others change them. */
@@ -59,11 +54,7 @@ export class StoredCatalog {
   readonly #reads: FileThread;
   readonly #writes: FileThread;
   readonly #changes: ChangeQueue;
-  /** Others may have told much a moment ago: a flood of look-ups in vain must not go through all of it one by one. */
-  readonly #freshening = new SharedRuns(() => this.#lookAtLatest());
-  #takingIn: NodeJS.Timeout | undefined;
-  #settledSeq = 0;
-  #settlingSeq = 0;
+  readonly #others: NewsOfOthers;
   #looking: NodeJS.Timeout | undefined;
   #background: Promise<void> = Promise.resolve();
   #closed = false;
@@ -89,13 +80,13 @@ export class StoredCatalog {
       log,
       lock: this.#lock,
       files: this.#writes,
-      takeIn: (upTo) => this.#takeIn(upTo),
-      takeInLater: (upTo) => this.#takeInLater(upTo),
+      takeIn: (upTo) => this.#others.takeIn(upTo),
+      takeInLater: (upTo) => this.#others.takeInLater(upTo),
     });
     this.#watch = new FolderWatch(
       folder,
-      (paths) => this.#inBackground(() => this.#lookAtAll(paths, this.#told())),
-      () => this.#takeInAfterMs,
+      (paths) => this.#inBackground(() => this.#others.lookAtTouched(paths)),
+      () => this.#others.takeInAfterMs,
     );
     this.#look = new FolderLook({
       folder,
@@ -106,6 +97,14 @@ export class StoredCatalog {
       unread: (path, problem) => this.#unread(path, problem),
       forget: (path) => this.#forget(path),
       tell: (changes) => this.#tell(changes),
+    });
+    this.#others = new NewsOfOthers({
+      log,
+      records: this.records,
+      look: this.#look,
+      isBusy: () => this.#changes.isBusy,
+      onSwitches: options.onSwitches,
+      inBackground: (work) => this.#inBackground(work),
     });
     this.#saved = new RecordsFile(options.recordsPath, this.records, log);
   }
@@ -144,38 +143,6 @@ export class StoredCatalog {
       this.#watch.touch(creation.path);
       throw error;
     }
-  }
-
-  /** Reads what other processes told, up to a row before which nothing is under way any more. */
-  async #takeIn(upTo: number): Promise<void> {
-    const news = this.#log.newsSince(this.#log.seen);
-    if (news.isBroken) await this.#look.through(() => false);
-    await this.#lookAtNews(news);
-    this.#log.saw(upTo);
-  }
-
-  /** What is new and known already needs no second look: whoever makes a file finds nothing in its place. */
-  async #lookAtNews({ made, changed }: News): Promise<void> {
-    const paths = new Set(changed);
-    for (const path of made) if (!this.records.stampOf(path)) paths.add(path);
-    await this.#lookAtAll(paths, paths);
-  }
-
-  /** What others told lately. They put it into the cache, too. */
-  #told(): { has(path: string): boolean } {
-    return this.#log.toldSince(Math.max(this.#log.seen, this.#settledSeq));
-  }
-
-  get #takeInAfterMs(): number {
-    return this.#changes.isBusy ? takeInAfterBusyMs : takeInAfterMs;
-  }
-
-  /** Nothing that we do depends on it yet: many of them are taken in together. */
-  #takeInLater(upTo: number): void {
-    this.#takingIn ??= setTimeout(() => {
-      this.#takingIn = undefined;
-      this.#inBackground(() => this.#takeIn(upTo));
-    }, this.#takeInAfterMs).unref();
   }
 
   /** Writes a file whatever is there, takes it in, and tells listeners; called with the lock held. */
@@ -266,7 +233,7 @@ export class StoredCatalog {
   /** Under the lock no change is under way: what was announced until then is also in the records. */
   async #saveWhileServing(): Promise<void> {
     const seq = await this.#lock.hold(async () => {
-      await this.#takeIn(this.#log.newsSince(this.#log.seen).upTo);
+      await this.#others.takeIn(this.#log.newsSince(this.#log.seen).upTo);
       return this.#log.seen;
     });
     await this.#saved.save(seq);
@@ -290,34 +257,15 @@ export class StoredCatalog {
       if (!known.has(folder)) this.#cache.remove(this.#cache.summaries(folder).map((row) => row.path));
   }
 
-  /** Looks at what the system cannot watch for us, and at what other processes announced. */
+  /** Looks at what other processes told, and at what the system cannot watch for us. */
   async #lookAround(): Promise<void> {
-    const newest = await this.freshen();
-    // Announced is not yet moved: each row is looked at in two rounds before it counts as seen.
-    this.#settledSeq = Math.max(this.#settledSeq, this.#settlingSeq);
-    this.#settlingSeq = newest;
+    await this.#others.lookAround();
     for (const folder of this.#watch.blind) await (folder === '' ? this.#look.atRoot() : this.#look.atFolder(folder));
   }
 
-  /** Looks at what other processes told until now; answers the newest row. */
-  freshen(): Promise<number> {
-    return this.#freshening.run();
-  }
-
-  async #lookAtLatest(): Promise<number> {
-    const news = this.#log.newsSince(Math.max(this.#log.seen, this.#settledSeq));
-    await this.#lookAtNews(news);
-    return news.upTo;
-  }
-
-  async #lookAtAll(paths: Set<string>, told?: Looking['told']): Promise<void> {
-    const files: string[] = [];
-    for (const path of paths) {
-      if (path === switchesPath) this.#options.onSwitches();
-      else if (parseUuid7(path) === path) await this.#look.atFolder(path);
-      else files.push(path);
-    }
-    await this.#look.at(files, { told });
+  /** Looks at what other processes told until now. */
+  async freshen(): Promise<void> {
+    await this.#others.freshen();
   }
 
   #inBackground(work: () => Promise<void>): void {
@@ -335,7 +283,7 @@ export class StoredCatalog {
 
   async close(): Promise<void> {
     clearInterval(this.#looking);
-    clearTimeout(this.#takingIn);
+    this.#others.close();
     this.#closed = true;
     this.#watch.close();
     await this.#changes.idle();
