@@ -1,72 +1,13 @@
 import { after, test } from 'node:test';
 import assert from 'node:assert/strict';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { until } from '../../test/kit/until.ts';
-import { functionInfo, openEngine, type ProgramOutcome, type World } from './index.ts';
+import { braveWorld, childPath, endings } from './fixtures/brave-world.ts';
+import { openEngine } from './index.ts';
 
-const childPath = new URL('./child.ts', import.meta.url).pathname;
 const engine = openEngine({ childPath, limits: () => ({ timeoutMs: 30_000, maxMemoryMb: 64, maxCalls: 50 }) });
-const strict = openEngine({ childPath, limits: () => ({ timeoutMs: 1500, maxMemoryMb: 64, maxCalls: 50 }) });
-after(() => {
-  engine.close();
-  strict.close();
-});
+after(() => engine.close());
 
-const functions = new Map(
-  [
-    functionInfo('brave.search', {
-      properties: { query: { type: 'string' }, count: { type: 'integer', default: 5 }, country: { type: 'string' } },
-      required: ['query'],
-    }),
-    functionInfo('brave.wait', { properties: { ms: { type: 'integer' }, together: { type: 'integer' } } }),
-    functionInfo('brave.echo', { properties: { value: {} } }),
-    functionInfo('brave.mixed', {
-      properties: { repo: { type: 'string' }, query: { type: 'string' } },
-      required: ['query'],
-    }),
-  ].map((info) => [info.fullName.split('.')[1]!, info]),
-);
-const hello = functionInfo('hello', { properties: { who: { type: 'string' } } });
-let waiting = 0;
-let mostWaiting = 0;
-/** Resolved when as many wait as a program wished for: then nobody waits any longer. */
-let together = Promise.withResolvers<void>();
-const world: World = {
-  pack: (name) =>
-    name === 'brave' ? { name, find: (each) => functions.get(each), names: () => [...functions.keys()] } : undefined,
-  packNames: () => ['brave'],
-  bare: (name) => (name === 'hello' ? hello : undefined),
-  bareNames: () => ['hello'],
-  aliases: { ws: 'brave.search', b: 'brave', lost: 'gone.away' },
-  snippets: {
-    find: {
-      params: { topic: {}, count: { type: 'int', default: 2 } },
-      body: 'brave.search(query="{{ topic }}", count={{ count }})',
-    },
-  },
-  async call(target, args, signal) {
-    if (target.name === 'wait') {
-      mostWaiting = Math.max(mostWaiting, ++waiting);
-      const enough = waiting > Number(args['together'] ?? Infinity);
-      if (enough) together.resolve();
-      await Promise.race([sleep(Number(args['ms']), undefined, { signal }), together.promise]).finally(() => waiting--);
-    }
-    if (target.name === 'echo') return { value: args['value'] };
-    if (args['query'] === 'bad') return { error: { type: 'ValueError', message: 'a bad query' } };
-    return { value: { tool: target.pack ? `${target.pack}.${target.name}` : target.name, args } };
-  },
-};
-const run = (code: string, owner = 'someone'): Promise<ProgramOutcome> => engine.run({ code, owner, world });
-async function value(code: string): Promise<unknown> {
-  const outcome = await run(code);
-  if (!outcome.ok) throw new Error(outcome.error.text);
-  return JSON.parse(outcome.json);
-}
-async function failure(code: string): Promise<string> {
-  const outcome = await run(code);
-  assert.equal(outcome.ok, false, `expected a failure, got ${JSON.stringify(outcome)}`);
-  return outcome.ok ? '' : outcome.error.text;
-}
+const { world, waits } = braveWorld();
+const { run, value, failure } = endings(engine, world);
 
 test('the last expression is the value', async () => {
   assert.equal(await value('x = 20\nx + 1'), 21);
@@ -204,11 +145,11 @@ test('functions may call functions and use values that are defined further down'
 });
 
 test('parallel answers in order and keeps failures as values', async () => {
-  mostWaiting = 0;
+  waits.most = 0;
   const answers = (await value(
     'parallel([("brave.wait", {"ms": 150}), ("ws", {"query": "bad"}), "hello", ("brave.wait", {"ms": 150}), ("no.such", {}), 7])',
   )) as Record<string, unknown>[];
-  assert.equal(mostWaiting, 2, 'they ran one after the other');
+  assert.equal(waits.most, 2, 'they ran one after the other');
   assert.deepEqual(answers[0], { tool: 'brave.wait', args: { ms: 150 } });
   assert.deepEqual(answers[1], { error: 'a bad query' });
   assert.deepEqual(answers[2], { tool: 'hello', args: {} });
@@ -299,112 +240,6 @@ test('a name that nobody knows is told by its name where sorted or map meet it',
     await failure('sorted(["a"], key=lambda r: brave.search(r))'),
     /^NotImplementedError: [^]*Hint: Call tools in a loop/,
   );
-});
-
-test('programs built to break a parser are refused by name, also when they are only checked', async () => {
-  const programs = [
-    '('.repeat(50_000),
-    '-'.repeat(90_000) + '1',
-    `f"{`.repeat(20_000),
-    'lambda: '.repeat(15_000) + '1',
-    'a.b('.repeat(30_000),
-    '```\n'.repeat(30_000),
-    'x = ['.repeat(20_000),
-    '$a\n'.repeat(30_000),
-    '"'.repeat(99_999),
-  ];
-  for (const code of [...programs, 'x = 1\n'.repeat(40_000)]) {
-    const error = await engine.check(code, { owner: 'a' });
-    assert.equal(error?.type, 'SyntaxError', code.slice(0, 20));
-    assert.match(await failure(code), /^SyntaxError/, code.slice(0, 20));
-  }
-});
-
-test('ends a program that makes too many calls, and it cannot catch that', async () => {
-  assert.match(
-    await failure('for i in range(100):\n    try:\n        brave.search("x")\n    except Exception:\n        pass'),
-    /more than 50 calls/,
-  );
-});
-
-test('names the line at which a program made too many calls', async () => {
-  const loop = 'def look():\n    return brave.search("x")\nfor i in range(100):\n    look()';
-  assert.match(
-    await failure(loop),
-    /^RuntimeError: the program made more than 50 calls[^]*line 4: look\(\)\n {2}line 2, in look/,
-  );
-  const straight = Array.from({ length: 60 }, (_, i) => `a${i} = brave.search("x")`).join('\n');
-  assert.match(await failure(straight), /more than 50 calls[^]*line 51: a50 = /);
-  const atOnce = 'n = 60\nparallel([("brave.search", {"query": "x"})] * n)';
-  assert.match(await failure(atOnce), /more than 50 calls[^]*line 2: parallel/);
-});
-
-test('hostile programs end with a named error while another owner is served at once', async () => {
-  const hostile: [string, RegExp][] = [
-    ['while True: pass', /^TimeoutError: the program used more than 1\.5 s/],
-    ['",".join(["a" * 10**6] * 10**5)', /^(?:MemoryError|TimeoutError)/],
-    ['x = [0] * 10\nfor i in range(9): x = [x] * 10\nx', /^(?:MemoryError|TimeoutError)/],
-    ['x = "a" * 10**9', /^MemoryError/],
-    ['def f(n): return f(n + 1)\nf(0)', /^RecursionError/],
-    ['while True: print("x" * 1000)', /^RuntimeError: the program printed more than 4 MiB/],
-    [
-      'while True:\n    try:\n        print("x")\n    except Exception:\n        pass',
-      /^(?:TimeoutError|MemoryError|RuntimeError)/,
-    ],
-    ['x = []\nwhile True: x.append("y" * 1000)', /^MemoryError/],
-    ['2 ** 10 ** 8', /^(?:MemoryError|TimeoutError|OverflowError|ValueError)/],
-  ];
-  const end = async ([code, expected]: [string, RegExp]): Promise<void> => {
-    // What ends by itself has the time that it takes on a busy machine.
-    const outcome = await (/Timeout/.test(expected.source) ? strict : engine).run({ code, owner: 'someone', world });
-    assert.match(outcome.ok ? outcome.json : outcome.error.text, expected, code);
-  };
-  const ends = Promise.all(hostile.map(end));
-  let isOver = false;
-  let served = 0;
-  const over = ends.finally(() => (isOver = true));
-  while (!isOver) {
-    for (const each of [strict, engine]) {
-      const outcome = await each.run({ code: '1 + 1', owner: 'another', world });
-      assert.equal(outcome.ok && outcome.json, '2');
-    }
-    if (!isOver) served++;
-    await sleep(20);
-  }
-  await over;
-  // Two endless programs alone keep the children of their owner busy for three seconds.
-  assert.ok(served >= 3, `the other owner was served ${served} times meanwhile`);
-});
-
-test('a program that waits holds no child: more of them wait than there are children', async () => {
-  mostWaiting = 0;
-  const many = await Promise.all(
-    Array.from({ length: 60 }, () => run('brave.wait(ms=20000, together=30)["args"]["ms"]')),
-  );
-  together = Promise.withResolvers();
-  assert.ok(many.every((outcome) => outcome.ok && outcome.json === '20000'));
-  assert.ok(mostWaiting > 30, `${mostWaiting} waited at the same time`);
-});
-
-test('ends a program that takes too long in all, although it only waits', async () => {
-  const limits = { timeoutMs: 30_000, totalMs: 1000, maxMemoryMb: 64, maxCalls: 50 };
-  const hasty = openEngine({ childPath, limits: () => limits });
-  try {
-    const outcome = await hasty.run({ code: 'brave.wait(ms=600000)', owner: 'slow', world });
-    assert.match(outcome.ok ? '' : outcome.error.text, /TimeoutError: .*more than 1 s in all, waiting included/);
-    await until(() => waiting === 0);
-  } finally {
-    hasty.close();
-  }
-});
-
-test('stops when its caller goes away', async () => {
-  for (const code of ['while True: pass', 'brave.wait(ms=60000)']) {
-    const control = new AbortController();
-    const running = engine.run({ code, owner: 'someone', world, signal: control.signal });
-    setTimeout(() => control.abort(new Error('gone')), 50);
-    await assert.rejects(running, /gone/);
-  }
 });
 
 test('checks a program without running it', async () => {
