@@ -44,6 +44,7 @@ if (wants.has('rude'))
     { name: 'ask_and_take_back', inputSchema: { type: 'object' } },
     { name: 'ask_anyway', inputSchema: { type: 'object' } },
     { name: 'mute', inputSchema: { type: 'object' } },
+    { name: 'mutter', inputSchema: { type: 'object' } },
     { name: 'lists', inputSchema: { type: 'object' } },
   );
 const subscribed = new Set<string>();
@@ -162,6 +163,12 @@ async function call(params: Record<string, any>, id: unknown): Promise<object> {
     }
     case 'mute':
       return { content: [{ type: 'text' }, { type: 'text', text: 'said' }] };
+    case 'mutter':
+      for (const level of [{ toString: 1, valueOf: 1 }, null, 5]) {
+        say({ method: 'notifications/message', params: { level, data: 'hm' } });
+        say({ method: 'notifications/resources/updated', params: { uri: level } });
+      }
+      return text('muttered');
     case 'lists':
       return text(String(lists));
     case 'subscribed':

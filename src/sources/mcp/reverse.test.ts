@@ -21,6 +21,18 @@ test('a person may take longer to answer than a call may take', async () => {
   });
 });
 
+test('a log line whose level is no text is a log line all the same', async () => {
+  const { servers } = await openServers({ raw: raw('rude') });
+  await connected(servers);
+  const logged: unknown[] = [];
+  const { value } = await run(servers, 'raw', 'mutter', {}, callAs('me', { relayLog: (each) => logged.push(each) }));
+  assert.equal(value, 'muttered');
+  assert.deepEqual(
+    logged,
+    ['', '', '5'].map((level) => ({ level, data: 'hm' })),
+  );
+});
+
 test('a question that its server takes back is taken back from the client', async () => {
   const { servers } = await openServers({ raw: raw('rude') });
   await connected(servers);

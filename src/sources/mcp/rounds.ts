@@ -1,4 +1,4 @@
-import { fail, isObject, type ClientBehind, type Failure } from '../../schema/index.ts';
+import { fail, isObject, textOf, type ClientBehind, type Failure } from '../../schema/index.ts';
 import { cleanText } from './foreign-text.ts';
 import type { Link } from './link.ts';
 import { RpcError, type RequestOptions } from './wire.ts';
@@ -76,7 +76,7 @@ const failed = (reason: string): Failure => fail('tool.failed', { reason });
 function known(result: Record<string, unknown>): Record<string, unknown> {
   const { resultType = 'complete' } = result;
   if (resultType === 'complete' || resultType === 'input_required') return result;
-  throw failed(`the server answered a result of an unknown kind: ${cleanText(String(resultType), 50)}`);
+  throw failed(`the server answered a result of an unknown kind: ${cleanText(textOf(resultType), 50)}`);
 }
 
 function questionsOf({ inputRequests }: Record<string, unknown>): [key: string, method: string, params: unknown][] {

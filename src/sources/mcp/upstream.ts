@@ -1,4 +1,12 @@
-import { fail, Failure, type Call, type OfferedTool, type ServerConfig, type ToolResult } from '../../schema/index.ts';
+import {
+  fail,
+  Failure,
+  textOf,
+  type Call,
+  type OfferedTool,
+  type ServerConfig,
+  type ToolResult,
+} from '../../schema/index.ts';
 import type { Logger } from '../../observe/index.ts';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { followChanges, type ChangeFilter } from './change-feed.ts';
@@ -293,10 +301,10 @@ export class Upstream {
     if (method === 'notifications/prompts/list_changed') return this.#tell({ kind: 'prompts' });
     if (method === 'notifications/resources/list_changed') return this.#tell({ kind: 'resources' });
     if (method === 'notifications/resources/updated')
-      return this.#tell({ kind: 'resource', uri: String(params['uri']) });
+      return this.#tell({ kind: 'resource', uri: textOf(params['uri']) });
     if (method !== 'notifications/message') return;
     const { level, logger, data } = params;
-    const entry = this.#redact({ level: String(level), ...(typeof logger === 'string' && { logger }), data });
+    const entry = this.#redact({ level: textOf(level), ...(typeof logger === 'string' && { logger }), data });
     const { active } = this.#calls;
     if (active.isIdle) return this.#tell({ kind: 'log', entry });
     active.certain()?.relayLog?.(entry);
