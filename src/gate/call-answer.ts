@@ -2,7 +2,9 @@ import {
   compileSchema,
   fail,
   jsonText,
+  mayHoldLongInteger,
   reasonOf,
+  roundLongIntegers,
   type Actor,
   type CallOptions,
   type Outcome,
@@ -40,11 +42,13 @@ export function settle(
     const outcome: Outcome = { ok: false, error: { code: 'tool.failed', message, retryable: false }, result };
     return { outcome, bytes: Buffer.byteLength(message) };
   }
+  const json = JSON.stringify(value) ?? 'null';
   if (view.outputSchema !== undefined && !result.isEmpty) {
-    const checked = compileSchema(view.outputSchema).check(value, '/value');
+    // The validator knows numbers only; what is passed on are the integers as they are written.
+    const seen = mayHoldLongInteger(json) ? roundLongIntegers(value) : value;
+    const checked = compileSchema(view.outputSchema).check(seen, '/value');
     if (!checked.ok) throw fail('output.invalid', { tool: view.name, reason: reasonOf(checked.errors) });
   }
-  const json = JSON.stringify(value) ?? 'null';
   const bytes = Buffer.byteLength(json);
   const cap = view.limits?.maxResponseBytes;
   if (cap !== undefined && bytes > cap) throw fail('response.too_large', { tool: view.name, limit: cap });

@@ -1,7 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from '../../test/kit/fast-check.ts';
-import { findLongInteger, lostWhenStored, numberOf, parseExactly, parseRpc, textOf } from './json.ts';
+import {
+  findLongInteger,
+  lostWhenStored,
+  numberOf,
+  parseExactly,
+  parseRpc,
+  roundLongIntegers,
+  textOf,
+} from './json.ts';
 
 const cannotBeMadeOne = JSON.parse('{"toString": 1, "valueOf": 2}') as unknown;
 
@@ -55,13 +63,26 @@ test('an integer is kept exactly when JavaScript would write another one, and is
   });
 });
 
-test('of a JSON-RPC message only the arguments are read exactly', () => {
+test('of a JSON-RPC message what is handed on or said again is read exactly, and nothing else', () => {
   const long = '12345678901234567890';
-  const message = `{"id":${long},"params":{"_meta":{"progressToken":${long}},"arguments":{"id":${long}}}}`;
-  const read = `{"id":12345678901234567000,"params":{"_meta":{"progressToken":12345678901234567000},"arguments":{"id":${long}}}}`;
-  assert.equal(JSON.stringify(parseRpc(message)), read);
-  assert.equal(JSON.stringify(parseRpc(`[${message},5,${message}]`)), `[${read},5,${read}]`);
+  const message = (other: string): string =>
+    `{"id":${long},"method":"m","params":{"_meta":{"progressToken":${long},"x":${other}},"arguments":{"id":${long}},` +
+    `"inputResponses":{"a":[${long}]},"name":${other}},"result":{"content":{"id":${long}}}}`;
+  const read = message('12345678901234567000');
+  assert.equal(JSON.stringify(parseRpc(message(long))), read);
+  assert.equal(JSON.stringify(parseRpc(`[${message(long)},5,${message(long)}]`)), `[${read},5,${read}]`);
   assert.equal(JSON.stringify(parseRpc(long)), '12345678901234567000');
+  assert.equal(JSON.stringify(parseRpc(`{"params":${long}}`)), '{"params":12345678901234567000}');
+});
+
+test('a kept integer is a number again where only numbers are known; what holds none stays the same object', () => {
+  const text = '{"a":[12345678901234567890,{"b":-9007199254740993,"c":null}],"__proto__":[9007199254740993]}';
+  assert.deepEqual(roundLongIntegers(parseExactly(text)), JSON.parse(text));
+  const plain = { a: [1, { b: 'x' }] };
+  assert.equal(roundLongIntegers(plain), plain);
+  assert.equal(numberOf(parseExactly('12345678901234567890')), Number('12345678901234567890'));
+  const deep = parseExactly(`${'['.repeat(200_000)}${']'.repeat(200_000)}`);
+  assert.equal(roundLongIntegers(deep), deep);
 });
 
 test('of what is stored only the bounds of a schema may be rounded', () => {

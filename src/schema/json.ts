@@ -18,7 +18,10 @@ export function textOf(value: unknown): string {
 }
 
 /** What a stranger wrote where a number belongs; NaN when it is none. */
-export const numberOf = (value: unknown): number => (typeof value === 'object' ? Number.NaN : Number(value));
+export function numberOf(value: unknown): number {
+  if (isLongInteger(value)) return Number(value.rawJSON);
+  return typeof value === 'object' ? Number.NaN : Number(value);
+}
 
 /** Why a text is no JSON, without the piece of the text that the engine quotes: it may hold half of a secret. */
 export function jsonFault(error: unknown): string {
@@ -65,7 +68,8 @@ export const parseExactly = (text: string): unknown => parseKeeping(text, (digit
 /** JSON.parse for what is read by programs and people, except that such an integer becomes a text of its digits. */
 export const parseForReaders = (text: string): unknown => parseKeeping(text, (digits) => digits);
 
-function parseKeeping(text: string, keep: (digits: string) => unknown): unknown {
+/** The same, with whatever `keep` makes of such an integer in its place. */
+export function parseKeeping(text: string, keep: (digits: string) => unknown): unknown {
   if (!mayHoldLongInteger(text)) return JSON.parse(text);
   try {
     return engine.parse(text, (_key, value, { source = '' }) =>
@@ -83,21 +87,58 @@ export function exactInteger(value: bigint): unknown {
   return String(Number(value)) === String(value) ? Number(value) : engine.rawJSON(String(value));
 }
 
-/** One JSON-RPC message or several; the arguments of calls are read exactly, all else as JSON.parse does. */
+/** What of a JSON-RPC message is handed on or said again as it is written. */
+const handedOn = [
+  ['id'],
+  ['params', 'arguments'],
+  ['params', 'inputResponses'],
+  ['params', '_meta', 'progressToken'],
+  ['result'],
+] as const;
+
+/** One JSON-RPC message or several; what is handed on is read exactly, all else as JSON.parse does. */
 export function parseRpc(text: string): unknown {
   const parsed: unknown = JSON.parse(text);
   if (!mayHoldLongInteger(text)) return parsed;
   const exact = [parseExactly(text)].flat();
   [parsed].flat().forEach((message, i) => {
-    const params = valueAt(message, ['params']);
-    const args = valueAt(exact[i], ['params', 'arguments']);
-    if (isObject(params) && args !== undefined) params['arguments'] = args;
+    for (const path of handedOn) {
+      const value = valueAt(exact[i], path);
+      if (value !== undefined) (valueAt(message, path.slice(0, -1)) as Record<string, unknown>)[path.at(-1)!] = value;
+    }
   });
   return parsed;
 }
 
 /** True for an integer that `parseExactly` kept as it is written. */
 export const isLongInteger = (value: unknown): value is { rawJSON: string } => engine.isRawJSON(value);
+
+/** The value as JSON.parse would have read it; the same object when no integer in it was kept as it is written. */
+export function roundLongIntegers<T>(value: T): T {
+  try {
+    return rounded(value) as T;
+  } catch (error) {
+    // Nested more deeply than anyone could read who would have to be spared.
+    if (error instanceof RangeError) return value;
+    throw error;
+  }
+}
+
+function rounded(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value;
+  if (isLongInteger(value)) return Number(value.rawJSON);
+  if (Array.isArray(value)) {
+    const items = value.map(rounded);
+    return items.some((item, index) => item !== value[index]) ? items : value;
+  }
+  let isChanged = false;
+  const entries = Object.entries(value).map(([key, item]) => {
+    const other = rounded(item);
+    isChanged ||= other !== item;
+    return [key, other] as const;
+  });
+  return isChanged ? Object.fromEntries(entries) : value;
+}
 
 /** An integer that was kept as it is written. */
 export interface LongInteger {

@@ -44,21 +44,34 @@ export class LineReader {
   }
 }
 
+const noMessage =
+  'Invalid Request: this is no JSON-RPC message. Its id, and a progress token, is a text or an integer below 2^53.';
+
 /** What we use of a transport of the MCP SDK that reads lines. */
 interface RpcReader {
   _ondata: (chunk: Buffer) => void;
   onerror?: (error: Error) => void;
+  send(message: { jsonrpc: '2.0'; id: never; error: { code: number; message: string } }): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Has a transport hand on the arguments of calls as they are written: its own way of reading would round long integers. */
+/**
+ * Has a transport hand on long integers as they are written: its own way of reading would round them. A request that
+ * `onMessage` throws at is refused, as whoever asked would wait for ever.
+ */
 export function readExactly(reader: RpcReader, maxBytes: number, onMessage: (message: unknown) => void): void {
   const take = (line: string): void => {
+    let message: unknown;
     try {
-      onMessage(parseRpc(line));
+      message = parseRpc(line);
+      onMessage(message);
     } catch (error) {
       // What is no JSON is not meant for us: programs print what they like.
-      if (!(error instanceof SyntaxError)) reader.onerror?.(error as Error);
+      if (error instanceof SyntaxError) return;
+      reader.onerror?.(error as Error);
+      const { id, method } = Object(message) as { id?: never; method?: unknown };
+      if (id === undefined || method === undefined) return;
+      void reader.send({ jsonrpc: '2.0', id, error: { code: -32600, message: noMessage } }).catch(() => {});
     }
   };
   const lines = new LineReader(maxBytes, take, () => {

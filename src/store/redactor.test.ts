@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from '../../test/kit/fast-check.ts';
+import { parseExactly } from '../schema/index.ts';
 import { redactor, secretForms, type Redactor } from './redactor.ts';
 import { patient } from '../../test/kit/patience.ts';
 
@@ -176,4 +177,11 @@ test('a secret inside bytes is overwritten in place', () => {
     assert.ok(!clean.toString('latin1').includes(form), form);
   const plain = Buffer.from([1, 2, 3]);
   assert.equal(hide.bytes(plain), plain);
+});
+
+test('digits that are a secret are hidden in an integer too; other long integers stay as they are', () => {
+  const value = parseExactly('{"a":[12345678901234567890,{"b":98765432109876543210}]}');
+  const hidden = over('98765432109876543210').value(value);
+  assert.equal(JSON.stringify(hidden), '{"a":[12345678901234567890,{"b":"[secret:S0]"}]}');
+  assert.equal(over('something else').value(value), value);
 });

@@ -1,3 +1,4 @@
+import { isLongInteger } from '../schema/index.ts';
 import { redactedItems, type RedactedItems } from './redacted-items.ts';
 import { SecretPattern, shortestForm } from './secret-pattern.ts';
 import type { Secret } from './secrets.ts';
@@ -73,7 +74,9 @@ export function redactor(source: { version(): number; all(): Pick<Secret, 'name'
       isChanged ||= pair[0] !== key || pair[1] !== each;
       return pair;
     });
-    return isChanged ? Object.fromEntries(entries) : value;
+    if (!isChanged) return value;
+    // Digits that are a secret leave a text behind.
+    return isLongInteger(value) ? entries[0]![1] : Object.fromEntries(entries);
   }
 
   return {

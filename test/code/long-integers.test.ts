@@ -54,3 +54,19 @@ test('a program hands on what a tool answered as it stands there', async () => {
   assert.equal(await server.run(echo), '{"id":1152921504606847000}');
   assert.equal(await server.run(`long.show(id=${echo}["id"])`), '1152921504606847000');
 });
+
+test('a stored program answers integers as long as they are', async () => {
+  const bundle = await makeBundle(server, 'exact');
+  const scriptImpl = { code: '{"id": 2**60+1, "list": [-(2**64)]}' };
+  const outputSchema = { type: 'object', properties: { id: { type: 'integer' } } };
+  const body = toolBody({ type: 'script', functionImpl: undefined, scriptImpl, outputSchema, argSchema: {} });
+  assert.equal((await server.ask('PUT', bundle.tool('make'), body)).status, 201);
+  const answer = await fetch(`${server.url}/call/exact_make`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${server.token}`, 'content-type': 'application/json' },
+    body: '{"args":{}}',
+  });
+  const exact = '{"id":1152921504606846977,"list":[-18446744073709551616]}';
+  assert.equal(await answer.text(), `{"ok":true,"value":${exact}}`);
+  assert.equal(await server.run('exact.make()["id"] + 1'), '1152921504606846978');
+});

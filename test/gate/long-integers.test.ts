@@ -1,6 +1,7 @@
 import { after, before, test } from 'node:test';
 import assert from 'node:assert/strict';
 import { makeBundle, toolBody } from '../kit/catalog.ts';
+import { oubliette } from '../kit/running-server.ts';
 import { otServer, type OtServer } from '../ot/bench-server.ts';
 
 // An integer that JavaScript would round is refused with the same words at every door, and nothing is called.
@@ -132,6 +133,18 @@ test('the number of a request is no argument', async () => {
     '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"show","arguments":{"id":5},"_meta":{"progressToken":12345678901234567890}}}',
   );
   assert.equal(answer.result.content[0].text, '5');
+});
+
+test('an id that would be rounded is refused without one, and never answered as another', async () => {
+  const id = '1234567890123456789';
+  const request = `{"jsonrpc":"2.0","id":${id},"method":"tools/list"}`;
+  for (const body of [request, `[${request},{"jsonrpc":"2.0","id":2,"method":"ping"}]`]) {
+    const [answer] = await mcp(body);
+    assert.deepEqual([answer.error.code, answer.id], [-32600, null], body);
+  }
+  const env = { OUBLIETTE_API_KEY: server.token };
+  const { out } = await oubliette(['mcp', '--home', server.home], { input: `${request}\n`, env });
+  assert.ok(out.startsWith(`{"jsonrpc":"2.0","id":${id},"error":{"code":-32600,`), out);
 });
 
 test('a tool is not stored with another integer than it was sent with, apart from bounds', async () => {

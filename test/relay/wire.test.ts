@@ -55,6 +55,14 @@ describe("lines on a session's socket", () => {
     await alive();
   });
 
+  it('refuses an id that would be rounded, and answers it under no other', async () => {
+    const before = relay.messages.length;
+    relay.send('{"id":9007199254740993,"method":"oubliette_tools","params":{}}\n');
+    const { id, error } = await relay.next((message) => relay.messages.indexOf(message) >= before);
+    assert.deepEqual([id, error.code], [null, -32600]);
+    assert.match(error.message, /no integer beyond 2\^53/);
+  });
+
   it('answers an integer that would be rounded with a result that names it', async () => {
     relay.send(
       `{"id":"long","method":"oubliette_call_tool","params":{"api_key":${JSON.stringify(key)},"tool":"project_get","arguments":{"project_id":9007199254740993}}}\n`,

@@ -9,7 +9,8 @@ const tools = new URL('../fixtures/tool-server.ts', import.meta.url).pathname;
 const child = new URL('../../code/child.ts', import.meta.url).pathname;
 
 function start(t: TestContext): Conversation {
-  const mcpServers = [{ name: 'oubliette', command: process.execPath, args: [tools], env: { GIVEN: 'to the server' } }];
+  const env = { GIVEN: 'to the server', LONG: '{"id":12345678901234567890}' };
+  const mcpServers = [{ name: 'oubliette', command: process.execPath, args: [tools], env }];
   const conversation = converse(
     acpDriver,
     { config: { driver: 'embedded' }, cwd: '/', mcpServers, permissions: 'auto' },
@@ -27,6 +28,10 @@ async function turn(conversation: Conversation, text: string): Promise<AgentEven
   return conversation.events.slice(before);
 }
 const completion = (events: AgentEvent[]): string => events.findLast((event) => event.type === 'completion')!.text;
+
+test('a program gets integers as long as they are', async (t) => {
+  assert.equal(completion(await turn(start(t), 'ant_env(name="LONG")["id"] + 1')), '12345678901234567891');
+});
 
 test('runs a message as a program over its MCP tools and tells each call', async (t) => {
   const events = await turn(start(t), 'x = ant_add(a=1, b=2)\nx["sum"] * 10');

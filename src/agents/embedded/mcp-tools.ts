@@ -1,4 +1,5 @@
 import type { McpServer } from '@agentclientprotocol/sdk';
+import { parseExactly } from '../../schema/json.ts';
 import { list as objects, text } from '../json-rpc.ts';
 import { connectMcp, type McpConnection } from './mcp-connection.ts';
 import type { ToolAnswer } from './program-port.ts';
@@ -86,7 +87,7 @@ async function connect(server: Extract<McpServer, { command: string }>): Promise
 
 function parsed(said: string): unknown {
   try {
-    return JSON.parse(said);
+    return parseExactly(said);
   } catch {
     return said;
   }

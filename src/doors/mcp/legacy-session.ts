@@ -5,7 +5,7 @@ import type {
   Transport,
   TransportSendOptions,
 } from '@modelcontextprotocol/server';
-import { isObject, PassingMap, type Actor } from '../../schema/index.ts';
+import { isLongInteger, isObject, PassingMap, type Actor } from '../../schema/index.ts';
 import { RpcError } from '../../sources/mcp/index.ts';
 import type { ClientCapabilities, Exchange, JsonObject, RequestId } from './exchange.ts';
 import type { Handlers } from './handlers.ts';
@@ -229,7 +229,7 @@ export function isHot({ method, params }: Incoming): boolean {
 }
 
 const isToken = (token: unknown): boolean =>
-  token === undefined || typeof token === 'string' || Number.isInteger(token);
+  token === undefined || typeof token === 'string' || Number.isInteger(token) || isLongInteger(token);
 
 export function rpcError(error: unknown): { code: number; message: string; data?: unknown } {
   const { code, message, data } = error as RpcError;

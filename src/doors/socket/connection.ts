@@ -62,7 +62,8 @@ export function serveConnection(socket: Socket, calls: OpenCalls, run: RunMethod
       return refuse(idOf(message) ?? null, -32600, 'a request is an object with a method');
     if (message['method'] === 'cancel') return cancel(message['params']);
     const id = idOf(message);
-    if (id === undefined && message['id'] !== undefined) return refuse(null, -32600, 'an id is a string or a number');
+    if (id === undefined && message['id'] !== undefined)
+      return refuse(null, -32600, 'an id is a string or a number, but no integer beyond 2^53');
     if (id !== undefined && id !== null && inFlight.has(id))
       return refuse(id, -32600, 'a request with this id is still open');
     if (inFlight.size >= maxInFlight) return refuse(id ?? null, -32000, `more than ${maxInFlight} requests are open`);

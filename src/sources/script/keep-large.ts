@@ -1,5 +1,5 @@
 import { shapeOf } from '../../code/index.ts';
-import type { Actor, Settings } from '../../schema/index.ts';
+import { roundLongIntegers, type Actor, type Settings } from '../../schema/index.ts';
 import type { ResultStore } from '../../store/index.ts';
 import { resultOwner } from './result-owner.ts';
 
@@ -45,7 +45,7 @@ export async function keepText(
 /** For any tool's answer: strings as they are, other values as indented JSON. */
 export function keepValue(deps: KeepDeps, actor: Actor, value: unknown): Promise<KeptAnswer> {
   const text = typeof value === 'string' ? value : JSON.stringify(value, undefined, 2);
-  return keepText(deps, actor, text, shapeOf(value));
+  return keepText(deps, actor, text, shapeOf(roundLongIntegers(value)));
 }
 
 function previewOf(text: string, lines: number): string {

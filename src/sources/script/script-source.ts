@@ -1,5 +1,13 @@
 import { neededFunctions } from '../../code/index.ts';
-import { fail, isObject, isPythonKeyword, type Actor, type Source, type Tool } from '../../schema/index.ts';
+import {
+  fail,
+  isObject,
+  isPythonKeyword,
+  parseExactly,
+  type Actor,
+  type Source,
+  type Tool,
+} from '../../schema/index.ts';
 import { catalogWorld, lookups, newNotes } from './catalog-world.ts';
 import { newBudget, type RunDeps } from './run-tool.ts';
 
@@ -50,7 +58,7 @@ export function scriptSource(deps: Omit<RunDeps, 'results'>): Source {
       });
       if (!outcome.ok) throw fail('program.failed', { message: outcome.error.text });
       const printed = outcome.printed === '' ? null : outcome.printed;
-      const value: unknown = outcome.hasValue ? JSON.parse(outcome.json) : printed;
+      const value: unknown = outcome.hasValue ? parseExactly(outcome.json) : printed;
       return { value, ...(notes.foreign.size > 0 && { meta: { 'oubliette/foreign': [...notes.foreign].sort() } }) };
     },
   };
