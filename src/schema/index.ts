@@ -9,6 +9,7 @@ export * from './content.ts';
 export * from './directory.ts';
 export * from './errors.ts';
 export type * from './event.ts';
+export * from './exact-answers.ts';
 export * from './ids.ts';
 export * from './iso-now.ts';
 export * from './json.ts';

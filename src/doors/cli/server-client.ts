@@ -2,6 +2,7 @@ import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { text as textOf, buffer as bufferOf } from 'node:stream/consumers';
 import type { Detail } from '../../schema/index.ts';
+import { parseExactly, roundLongIntegers } from '../../schema/json.ts';
 import { CommandFailure } from './failure.ts';
 import type { ServerAddress } from './find-server.ts';
 import { oneLine } from './output.ts';
@@ -43,11 +44,16 @@ export class ServerClient {
   }
 
   /** The parsed JSON answer. */
-  async json<T>(method: string, path: string, options: RequestOptions = {}): Promise<T> {
+  async json<T>(
+    method: string,
+    path: string,
+    options: RequestOptions = {},
+    read: (text: string) => unknown = JSON.parse,
+  ): Promise<T> {
     const response = await this.open(method, path, options);
     const text = await textOf(response);
     try {
-      return (text === '' ? undefined : JSON.parse(text)) as T;
+      return (text === '' ? undefined : read(text)) as T;
     } catch {
       throw this.#notOurs(response.statusCode ?? 0, text);
     }
@@ -57,16 +63,17 @@ export class ServerClient {
     return bufferOf(await this.open(method, path, options));
   }
 
-  /** Calls a tool by its name and answers what happened, good or bad. */
+  /** Calls a tool by its name and answers what happened, good or bad; integers are to be shown as they are written. */
   outcome(tool: string, args: Record<string, unknown>, signal?: AbortSignal): Promise<Answer> {
-    return this.json<Answer>('POST', `/call/${encodeURIComponent(tool)}`, { body: { args }, signal });
+    const path = `/call/${encodeURIComponent(tool)}`;
+    return this.json<Answer>('POST', path, { body: { args }, signal }, parseExactly);
   }
 
   /** Calls a tool by its name; a failure of the tool is a failure of the command. */
   async call<T>(tool: string, args: Record<string, unknown> = {}, signal?: AbortSignal): Promise<T> {
     const answer = await this.outcome(tool, args, signal);
     if (!answer.ok) throw new CommandFailure(answer.error.code, answer.error.message);
-    return answer.value as T;
+    return roundLongIntegers(answer.value) as T;
   }
 
   /** Sends a request and answers the response with its body still to be read; anything but 2xx is thrown. */

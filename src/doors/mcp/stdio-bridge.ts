@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { SdkHttpError, StreamableHTTPClientTransport, type JSONRPCMessage } from '@modelcontextprotocol/client';
 import { parseJSONRPCMessage, STDIO_DEFAULT_MAX_BUFFER_SIZE } from '@modelcontextprotocol/server';
 import { StdioServerTransport } from '@modelcontextprotocol/server/stdio';
-import { isObject, readExactly } from '../../schema/index.ts';
+import { ExactAnswers, isObject, readExactly } from '../../schema/index.ts';
 import type { Incoming } from './legacy-session.ts';
 import { versionKey } from './modern-thin.ts';
 
@@ -132,7 +132,9 @@ class Bridge {
 
   async #connect(): Promise<Http> {
     const { url, token } = await this.#options.find();
+    const exact = new ExactAnswers();
     const http = new StreamableHTTPClientTransport(new URL(url), {
+      fetch: exact.fetch(fetch),
       requestInit: { headers: { authorization: `Bearer ${token}` } },
       reconnectionOptions: {
         initialReconnectionDelay: 500,
@@ -141,7 +143,7 @@ class Bridge {
         maxRetries: 20,
       },
     });
-    http.onmessage = (message) => this.#receive(message as Incoming, http);
+    http.onmessage = (message) => this.#receive(exact.restore(message) as Incoming, http);
     http.onerror = () => {};
     await http.start();
     if (this.#version !== undefined) http.setProtocolVersion(this.#version);

@@ -1,4 +1,4 @@
-import { isObject, type Outcome, type ToolView } from '../../schema/index.ts';
+import { isLongInteger, isObject, type Outcome, type ToolView } from '../../schema/index.ts';
 import type { Definition } from '../../sources/mcp/index.ts';
 import type { Era, JsonObject } from './exchange.ts';
 
@@ -71,7 +71,7 @@ function structuredOf(outcome: Outcome & { ok: true }, tool: Called, era: Era): 
 
 // Before 2026 structured content is an object; now it may be anything.
 const isStructured = (value: unknown, era: Era): boolean =>
-  value !== undefined && (era === 'modern' || isObject(value));
+  value !== undefined && (era === 'modern' || (isObject(value) && !isLongInteger(value)));
 
 const fitsEra = (schema: unknown, era: Era): boolean =>
   isObject(schema) && (era === 'modern' || schema['type'] === 'object');

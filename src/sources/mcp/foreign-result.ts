@@ -1,5 +1,5 @@
 import type { RpcError } from './wire.ts';
-import { isObject, type ContentBlock, type ToolResult } from '../../schema/index.ts';
+import { isLongInteger, isObject, parseExactly, type ContentBlock, type ToolResult } from '../../schema/index.ts';
 
 /** Keeps bytes and answers where; absent where nothing can keep them. */
 export type KeepBlob = (
@@ -19,7 +19,7 @@ export function foreignResult(raw: Record<string, unknown>, keepBlob?: Keep): To
   const result: ToolResult = { value: undefined, content };
   if (structured !== undefined) result.structured = structured as Record<string, unknown>;
   if (raw['isError'] === true) result.isError = true;
-  if (isObject(raw['_meta'])) result.meta = withoutWireKeys(raw['_meta']);
+  if (isObject(raw['_meta']) && !isLongInteger(raw['_meta'])) result.meta = withoutWireKeys(raw['_meta']);
   const [only] = content;
   if (structured !== undefined) result.value = structured;
   else if (content.length === 1 && only?.type === 'text') result.value = asJson(only.text);
@@ -54,7 +54,7 @@ function asJson(text: string): unknown {
   const first = text.trimStart()[0];
   if (first !== '{' && first !== '[') return text;
   try {
-    return JSON.parse(text) as unknown;
+    return parseExactly(text);
   } catch {
     return text;
   }

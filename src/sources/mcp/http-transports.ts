@@ -1,5 +1,5 @@
 import { SSEClientTransport, SdkHttpError, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
-import type { ServerConfig } from '../../schema/index.ts';
+import type { ExactAnswers, ServerConfig } from '../../schema/index.ts';
 import { heedfulFetch } from './asked-to-wait.ts';
 import { boundedFetch } from './bounded-fetch.ts';
 import { accessTokens, type AccessTokens } from './oauth.ts';
@@ -16,10 +16,15 @@ const longestPauseMs = 10_000;
 /** An SSE server takes a message at once and answers on its stream; one that holds a request longer than this is stuck. */
 const longestPostMs = 120_000;
 
-export function httpTransport(config: ServerConfig, deps: HttpDeps): StreamableHTTPClientTransport {
+/** Its messages, and those of an SSE server, are to be restored by `exact`. */
+export function httpTransport(
+  config: ServerConfig,
+  deps: HttpDeps,
+  exact: ExactAnswers,
+): StreamableHTTPClientTransport {
   const url = new URL(config.url ?? '');
   return new StreamableHTTPClientTransport(url, {
-    ...httpOptions(url, config, deps),
+    ...httpOptions(url, config, deps, exact),
     reconnectionOptions: {
       initialReconnectionDelay: 500,
       maxReconnectionDelay: longestPauseMs,
@@ -34,9 +39,9 @@ export function httpTransport(config: ServerConfig, deps: HttpDeps): StreamableH
   });
 }
 
-export function sseTransport(config: ServerConfig, deps: HttpDeps): SSEClientTransport {
+export function sseTransport(config: ServerConfig, deps: HttpDeps, exact: ExactAnswers): SSEClientTransport {
   const url = new URL(config.url ?? '');
-  const options = httpOptions(url, config, deps);
+  const options = httpOptions(url, config, deps, exact);
   const postMs = Math.max(longestPostMs, 2 * (config.timeoutMs ?? 0));
   return new SSEClientTransport(url, { ...options, fetch: endingPosts(options.fetch, postMs) });
 }
@@ -45,9 +50,10 @@ function httpOptions(
   url: URL,
   { headers = {} }: ServerConfig,
   { fetchFor, accessToken, onWait }: HttpDeps,
+  exact: ExactAnswers,
 ): { fetch: Fetch; requestInit: RequestInit; authProvider?: AccessTokens } {
   return {
-    fetch: heedfulFetch(boundedFetch(fetchFor(url.href)), onWait),
+    fetch: exact.fetch(heedfulFetch(boundedFetch(fetchFor(url.href)), onWait)),
     requestInit: { headers },
     ...(accessToken && { authProvider: accessTokens(accessToken) }),
   };

@@ -1,6 +1,6 @@
 import { Client, SseError, SdkError, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import type { SubscriptionFilter, Transport } from '@modelcontextprotocol/client';
-import { fail, type ServerConfig } from '../../schema/index.ts';
+import { ExactAnswers, fail, type ServerConfig } from '../../schema/index.ts';
 import { hasForgotten, hasGivenUpStream, httpStatus, httpTransport, sseTransport } from './http-transports.ts';
 import { planLaunch } from './launch.ts';
 import { StdioPipe } from './stdio-pipe.ts';
@@ -98,13 +98,15 @@ async function openProcess(config: ServerConfig, hooks: WireHooks, deps: LinkDep
 }
 
 function openHttp(config: ServerConfig, hooks: WireHooks, deps: LinkDeps, connectMs: number): Promise<Link> {
-  const inner = httpTransport(config, deps);
-  return handShake(new Wire(inner, hooks), inner, deps, connectMs, false);
+  const exact = new ExactAnswers();
+  const inner = httpTransport(config, deps, exact);
+  return handShake(new Wire(inner, hooks, exact), inner, deps, connectMs, false);
 }
 
 function openSse(config: ServerConfig, hooks: WireHooks, deps: LinkDeps, connectMs: number): Promise<Link> {
-  const inner = sseTransport(config, deps);
-  return handShake(new Wire(inner, hooks), inner, deps, connectMs, true);
+  const exact = new ExactAnswers();
+  const inner = sseTransport(config, deps, exact);
+  return handShake(new Wire(inner, hooks, exact), inner, deps, connectMs, true);
 }
 
 async function handShake(

@@ -1,7 +1,7 @@
 import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
-import { cameIn, stayAwake } from '../../schema/index.ts';
+import { cameIn, isLongInteger, parseExactly, stayAwake } from '../../schema/index.ts';
 import type { LaunchPlan } from './launch.ts';
 import { Outbox } from './outbox.ts';
 
@@ -118,14 +118,14 @@ export class StdioPipe implements Transport {
   #take(line: string): void {
     let message: JSONRPCMessage | undefined;
     try {
-      message = JSON.parse(line) as JSONRPCMessage;
+      message = parseExactly(line) as JSONRPCMessage;
     } catch {
       this.onnoise?.(line.slice(0, longestNoise));
     }
     const isAnswer = typeof message === 'object' && message !== null && 'id' in message && !('method' in message);
     if (isAnswer) this.#outbox.answered();
     else this.#slowDown();
-    if (typeof message !== 'object' || message === null) return;
+    if (typeof message !== 'object' || message === null || isLongInteger(message)) return;
     this.onmessage?.(message);
   }
 

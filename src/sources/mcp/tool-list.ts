@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readdir, readFile, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
-import { isObject, type ServerConfig } from '../../schema/index.ts';
+import { isObject, roundLongIntegers, type ServerConfig } from '../../schema/index.ts';
 import { replaceFile } from '../../store/index.ts';
 import { changedNames, takeDefinitions, type Definitions } from './definitions.ts';
 import type { Link } from './link.ts';
@@ -118,7 +118,8 @@ async function readTools(link: Link, timeoutMs: number): Promise<{ tools: unknow
   do {
     const page = await link.request('tools/list', cursor === undefined ? {} : { cursor }, { timeoutMs });
     if (!Array.isArray(page['tools'])) throw new Error('the answer to tools/list holds no list');
-    for (const tool of page['tools'] as unknown[]) tools.push(tool);
+    // Whoever checks values against a schema knows numbers only.
+    for (const tool of page['tools'] as unknown[]) tools.push(roundLongIntegers(tool));
     const next: unknown = page['nextCursor'];
     cursor = typeof next === 'string' ? next : undefined;
     if (cursor === undefined) break;

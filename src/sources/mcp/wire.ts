@@ -1,5 +1,12 @@
 import type { JSONRPCMessage, Transport, TransportSendOptions } from '@modelcontextprotocol/client';
-import { numberOf, PassingMap, textOf } from '../../schema/index.ts';
+import {
+  isLongInteger,
+  numberOf,
+  PassingMap,
+  roundLongIntegers,
+  textOf,
+  type ExactAnswers,
+} from '../../schema/index.ts';
 import { Pending, type RequestOptions } from './pending.ts';
 
 export { WireTimeout, type RequestOptions } from './pending.ts';
@@ -55,15 +62,18 @@ export class Wire implements Transport {
   envelope: Record<string, unknown> | undefined;
   readonly #inner: Transport;
   readonly #hooks: WireHooks;
+  readonly #exact: ExactAnswers | undefined;
   readonly #pending = new PassingMap<number, Pending>();
   readonly #reverse = new Map<string | number, AbortController>();
   #nextId = firstId;
   #isClosed = false;
   #refusing = 0;
 
-  constructor(inner: Transport, hooks: WireHooks) {
+  /** Without `exact` the real transport itself keeps long integers as they are written. */
+  constructor(inner: Transport, hooks: WireHooks, exact?: ExactAnswers) {
     this.#inner = inner;
     this.#hooks = hooks;
+    this.#exact = exact;
     this.hasPerRequestStream = (inner as { hasPerRequestStream?: boolean }).hasPerRequestStream;
   }
 
@@ -76,7 +86,7 @@ export class Wire implements Transport {
   }
 
   async start(): Promise<void> {
-    this.#inner.onmessage = (message) => this.#receive(message);
+    this.#inner.onmessage = (message) => this.#take(message);
     this.#inner.onerror = (error) => this.onerror?.(error);
     this.#inner.onclose = () => this.#end();
     await this.#inner.start();
@@ -156,19 +166,34 @@ export class Wire implements Transport {
     stream?.abort();
   }
 
+  /** Whatever a server sends, it must not end more than its own connection. */
+  #take(message: JSONRPCMessage): void {
+    try {
+      this.#receive(this.#exact?.restore(message) ?? message);
+    } catch (error) {
+      this.onerror?.(error as Error);
+    }
+  }
+
+  /** Integers that are kept as they are written stay so in all that we hand on ourselves. */
   #receive(message: JSONRPCMessage): void {
     const { id, method, params } = message as Incoming;
     if (method === undefined) {
-      if (!this.#settle(message as Incoming)) this.onmessage?.(message);
+      if (!this.#settle(message as Incoming)) this.#leave(message);
       return;
     }
     if (id !== undefined && reverseMethods.has(method) && !this.envelope)
       return void this.#answer(id, method, params ?? {});
-    if (id !== undefined) return this.onmessage?.(message);
+    if (id !== undefined) return this.#leave(message);
     if (method === 'notifications/progress' && this.#progress(params ?? {})) return;
     if (method === 'notifications/cancelled') this.#reverse.get(params?.['requestId'] as string | number)?.abort();
     this.#hooks.onNotification(method, params ?? {});
-    this.onmessage?.(message);
+    this.#leave(message);
+  }
+
+  /** The SDK knows numbers only. */
+  #leave(message: JSONRPCMessage): void {
+    this.onmessage?.(roundLongIntegers(message));
   }
 
   /** Hands an answer to whoever waits for it; false when that is not one of ours. */
@@ -176,7 +201,7 @@ export class Wire implements Transport {
     const pending = typeof id === 'number' ? this.#taken(id) : undefined;
     if (!pending) return false;
     if (error) pending.reject(new RpcError(numberOf(error.code), textOf(error.message) || noReason, error.data));
-    else if (typeof result === 'object' && result !== null) pending.resolve(result);
+    else if (typeof result === 'object' && result !== null && !isLongInteger(result)) pending.resolve(result);
     else pending.reject(new RpcError(-32603, 'the server answered neither a result nor an error'));
     return true;
   }
