@@ -14,7 +14,6 @@ export function edited(file: string, text: string, path: readonly (string | numb
   try {
     const left = value === undefined ? withoutLines(file, text, doc, path) : undefined;
     if (left !== undefined) return left;
-    if (value === undefined && !doc.hasIn(path)) return text;
     keepLeadingComment(doc);
     if (value === undefined) doc.deleteIn(path);
     else {
