@@ -6,7 +6,6 @@ import { hasBody, type BodyRoom } from './body-room.ts';
 import { answerClientError } from './client-error.ts';
 import { described } from './described.ts';
 import { errorAnswer, pathOf, type ErrorSink } from './error-answer.ts';
-import { answerHalfClosed } from './half-closed.ts';
 import { jsonBodies } from './json-body.ts';
 import { knownVerbs } from './known-verbs.ts';
 import { allowOrigin, checkHost, checkOrigin, isPreflight } from './origin.ts';
@@ -37,7 +36,6 @@ export async function httpServer(options: ServerOptions): Promise<FastifyInstanc
     // Who asks while the server stops is refused by our own check too.
     return503OnClosing: false,
   });
-  answerHalfClosed(app.server);
   // An expectation that nobody knows is no reason to refuse; the library would, without an error in our shape.
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
   app.setValidatorCompiler(() => () => true);
