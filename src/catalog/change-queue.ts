@@ -1,5 +1,6 @@
 import { rm } from 'node:fs/promises';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { asFailure } from '../schema/index.ts';
 import { errorOf, type Draft, type FileThread, type ProcessLock } from '../store/index.ts';
 import type { ChangeLog } from './change-log.ts';
 import { Gathering } from './gathering.ts';
@@ -120,6 +121,7 @@ export class ChangeQueue {
     } catch (error) {
       if (group.length === 0) this.#queue.splice(0, (group = operationsAtFront(this.#queue)).length);
       for (const each of group) each.reject(error);
+      this.#giveUpIfLocked(error);
     }
   }
 
@@ -138,7 +140,14 @@ export class ChangeQueue {
         left = await this.#createFit(left.filter((each) => this.#isFit(each)));
     } catch (error) {
       for (const { reject } of creations) reject(error);
+      this.#giveUpIfLocked(error);
     }
+  }
+
+  /** Whoever came while a group waited in vain for the lock is told so, too: else each group would wait as long again. */
+  #giveUpIfLocked(error: unknown): void {
+    if (asFailure(error).code !== 'home.locked') return;
+    for (const { reject } of this.#queue.splice(0)) reject(error);
   }
 
   /** Answers those that must be tried again. */

@@ -32,3 +32,18 @@ test('a lock that another never lets go of is not waited for without end, and th
   await stopped.close();
   await waiting.close();
 });
+
+test('those who wait behind each other for such a lock are told together', async () => {
+  const path = join(folder, 'shared');
+  const stopped = new ProcessLock(path);
+  const waiting = new ProcessLock(path, 400);
+  const startedAt = performance.now();
+  await stopped.hold(async () => {
+    const all = await Promise.allSettled(Array.from({ length: 5 }, () => waiting.hold(async () => 'got it')));
+    assert.ok(all.every((each) => each.status === 'rejected' && asFailure(each.reason).code === 'home.locked'));
+  });
+  assert.ok(performance.now() - startedAt < 1600, 'one patience, not five');
+  assert.equal(await waiting.hold(async () => 'got it'), 'got it');
+  await stopped.close();
+  await waiting.close();
+});

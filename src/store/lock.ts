@@ -22,6 +22,8 @@ export class ProcessLock {
   #last: Promise<unknown> = Promise.resolve();
   /** How long was waited for it lately. */
   #usualWaitMs = 0;
+  /** When somebody last waited for it in vain. */
+  #gaveUpAt = -Infinity;
 
   constructor(path: string, patience = patienceMs) {
     this.#patienceMs = patience;
@@ -37,7 +39,8 @@ export class ProcessLock {
 
   /** Runs `work` while no other process or caller holds the lock; waits its turn without blocking the event loop. */
   hold<T>(work: () => Promise<T>): Promise<T> {
-    const turn = this.#last.then(() => this.#holdNow(work));
+    const askedAt = performance.now();
+    const turn = this.#last.then(() => this.#holdNow(work, askedAt));
     this.#last = turn.catch(() => {});
     return turn;
   }
@@ -60,8 +63,9 @@ export class ProcessLock {
     this.#usualWaitMs += (waitedMs - this.#usualWaitMs) / 8;
   }
 
-  async #holdNow<T>(work: () => Promise<T>): Promise<T> {
-    await this.#begin();
+  async #holdNow<T>(work: () => Promise<T>, askedAt: number): Promise<T> {
+    // Whoever was behind one that waited in vain has waited with it.
+    await this.#begin(askedAt < this.#gaveUpAt ? 0 : this.#patienceMs);
     try {
       return await work();
     } finally {
@@ -69,14 +73,18 @@ export class ProcessLock {
     }
   }
 
-  async #begin(): Promise<void> {
+  async #begin(patience: number): Promise<void> {
     const askedAt = performance.now();
     for (let waitMs = 0.5; ;) {
       try {
         this.#take.run();
         return;
       } catch (error) {
-        if (!isBusy(error) || performance.now() - askedAt > this.#patienceMs) throw error;
+        if (!isBusy(error)) throw error;
+        if (performance.now() - askedAt >= patience) {
+          this.#gaveUpAt = performance.now();
+          throw error;
+        }
         // Most hold it for less than the shortest sleep.
         if (performance.now() - askedAt < turnsForMs) await nextTurn();
         else {
