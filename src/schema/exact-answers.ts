@@ -61,7 +61,10 @@ export class ExactAnswers {
 }
 
 /** The same answer, which is cheaper than another one around it. */
-function withOwn(answer: Response, own: Partial<Pick<Response, 'body' | 'json'>>): Response {
+function withOwn(
+  answer: Response,
+  own: { body?: ReadableStream<Uint8Array>; json?: () => Promise<unknown> },
+): Response {
   for (const [name, value] of Object.entries(own)) Object.defineProperty(answer, name, { value });
   return answer;
 }
