@@ -183,6 +183,13 @@ export const completion =
   (turn: number) =>
   (event: SessionEvent): boolean =>
     event.type === 'completion' && event.turn === turn;
+
+/** What the agent said in a turn, once that is over. */
+export async function answerOf(room: Room, sessionId: string, turn: number): Promise<string> {
+  const event = await room.until(sessionId, completion(turn));
+  return event.type === 'completion' ? event.text : '';
+}
+
 export const status =
   (wanted: string) =>
   (event: SessionEvent): boolean =>

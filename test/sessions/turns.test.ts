@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { after, before, describe, test } from 'node:test';
 import type { Failure, SessionEvent } from '../../src/schema/index.ts';
-import { admin, completion, isGapless, openRoom, other, owner, status, type Room } from './room.ts';
+import { admin, answerOf, completion, isGapless, openRoom, other, owner, status, type Room } from './room.ts';
 
 let room: Room;
 before(async () => (room = await openRoom()));
@@ -15,10 +15,7 @@ const spawn = (message: string, more: object = {}) =>
   room.sessions.spawn(owner, { project_id: room.project.id, message, ...more });
 const kinds = (events: SessionEvent[]): string[] =>
   events.map((event) => (event.type === 'status' ? event.status : event.type));
-const textOf = async (sessionId: string, turn: number): Promise<string> => {
-  const event = await room.until(sessionId, completion(turn));
-  return event.type === 'completion' ? event.text : '';
-};
+const textOf = (sessionId: string, turn: number): Promise<string> => answerOf(room, sessionId, turn);
 
 describe('a session', () => {
   test('starts with a message, answers it, and waits for the next', async () => {
@@ -173,60 +170,6 @@ describe('a session', () => {
     const text = await textOf(session_id, 1);
     assert.match(text, /line 19999/);
     await room.sessions.end(owner, session_id);
-  });
-
-  test('hands permission requests to the owner, takes one answer, and tells the agent', async () => {
-    const { session_id } = await spawn('ask', { permissions: 'ask' });
-    const request = await room.until(session_id, (event) => event.type === 'permission_request');
-    assert.ok(request.type === 'permission_request');
-    assert.deepEqual(
-      request.options.map((option) => option.id),
-      ['yes', 'no'],
-    );
-    await assert.rejects(room.sessions.answer(other, session_id, request.request_id, 'yes'), code('ask.not_found'));
-    await room.sessions.answer(owner, session_id, request.request_id, 'yes');
-    await assert.rejects(room.sessions.answer(owner, session_id, request.request_id, 'no'), code('ask.closed'));
-    assert.match(await textOf(session_id, 1), /"optionId":"yes"/);
-    await room.sessions.end(owner, session_id);
-  });
-
-  test('asks again when an agent uses the number of an answered request again', async () => {
-    const { session_id } = await spawn('ask p1', { permissions: 'ask' });
-    const asked = async (turn: number): Promise<string> => {
-      const event = await room.until(session_id, (each) => each.type === 'permission_request' && each.turn === turn);
-      return event.type === 'permission_request' ? event.request_id : '';
-    };
-    const first = await asked(1);
-    await room.sessions.answer(owner, session_id, first, 'yes');
-    await room.until(session_id, completion(1));
-    await room.sessions.message(owner, { session_id, message: 'ask p1' });
-    const second = await asked(2);
-    assert.notEqual(second, first);
-    await room.sessions.answer(owner, session_id, second, 'no');
-    assert.match(await textOf(session_id, 2), /"optionId":"no"/);
-    await room.sessions.end(owner, session_id);
-  });
-
-  test('closes a permission request whose turn is cancelled, before it says that the turn is over', async () => {
-    const { session_id } = await spawn('ask', { permissions: 'ask' });
-    const request = await room.until(session_id, (event) => event.type === 'permission_request');
-    await room.sessions.cancel(owner, session_id);
-    await room.until(session_id, completion(1));
-    const order = kinds(await room.events(session_id));
-    assert.equal(order.filter((kind) => kind === 'permission_answer').length, 1);
-    assert.ok(order.indexOf('permission_answer') < order.indexOf('completion'), order.join());
-    assert.ok(request.type === 'permission_request');
-    await assert.rejects(room.sessions.answer(owner, session_id, request.request_id, 'nonsense'), code('ask.closed'));
-    await room.sessions.end(owner, session_id);
-  });
-
-  test('allows or refuses by itself when the policy says so', async () => {
-    const allowed = await spawn('ask', { permissions: 'auto' });
-    assert.match(await textOf(allowed.session_id, 1), /"optionId":"yes"/);
-    const refused = await spawn('ask', { permissions: 'deny' });
-    assert.match(await textOf(refused.session_id, 1), /"optionId":"no"/);
-    await room.sessions.end(owner, allowed.session_id);
-    await room.sessions.end(owner, refused.session_id);
   });
 
   test('says so when a message wants what only a new start can give', async () => {
