@@ -21,8 +21,9 @@ export async function lentSession(
   projectId: string,
   owner: string,
   context: Record<string, unknown>,
+  more: Record<string, unknown> = {},
 ): Promise<LentSession> {
-  const start = { project_id: projectId, create_workspace: true, message: '1', context };
+  const start = { project_id: projectId, create_workspace: true, message: '1', context, ...more };
   const { sessionId } = await turn(server, start, owner);
   const relay = await rawRelay((await value(server, 'session_get', { session_id: sessionId })).relay_socket);
   const streams: EventStream[] = [];

@@ -3,9 +3,10 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { lentSession, questionOn } from '../kit/lent-session.ts';
 import { rawRelay, type RawRelay } from '../kit/relay-socket.ts';
 import { testServer, type TestServer } from '../kit/server.ts';
-import { turn, value } from '../kit/session.ts';
+import { completed, turn, value } from '../kit/session.ts';
 import { until } from '../kit/until.ts';
 
 /** Files below a folder that hold a text. */
@@ -68,6 +69,16 @@ describe("the server's own tools over a session's socket", () => {
     (await relay.ask('oubliette_tools', { api_key: key })).result.tools.map((tool: any) => tool.name).toSorted();
   const call = (api_key: string, tool: string, args?: unknown) =>
     relay.ask('oubliette_call_tool', { api_key, tool, ...(args !== undefined && { arguments: args }) });
+
+  /** The key that a session was granted, as its own processes find it. */
+  const keyInside = async (session_id: string): Promise<string> => {
+    const command =
+      'tr "\\0" "\\n" < /proc/1/environ; for p in /proc/[0-9]*; do tr "\\0" "\\n" < $p/environ; done 2>/dev/null';
+    const { stdout } = await value(server, 'container_exec', { project_id: projectId, session_id, command });
+    const key = /OUBLIETTE_API_KEY=(oub_\S+)/.exec(stdout)?.[1];
+    assert.ok(key, 'the key is in the environment of the sandbox');
+    return key;
+  };
 
   it('a read key discovers just the seven read tools, with description and schema', async () => {
     assert.deepEqual(await discover(keys['read']!), seven);
@@ -176,13 +187,28 @@ describe("the server's own tools over a session's socket", () => {
     assert.equal((await call(keys['admin']!, 'demo_foo', { text: 'x' })).error.code, -32602);
   });
 
+  it('neither offers nor runs one that is switched off', async () => {
+    const { tools } = (await server.ask('GET', '/tools/tools/search?q=workspace-list')).body;
+    const { bundleID, slug, version } = tools.find((tool: any) => tool.name === 'workspace_list');
+    const turnTo = (isEnabled: boolean) =>
+      server.ask('PATCH', `/tools/bundles/${bundleID}/tools/${slug}/version/${version}`, { isEnabled });
+    assert.equal((await turnTo(false)).status, 200);
+    assert.deepEqual(
+      await discover(keys['read']!),
+      seven.filter((name) => name !== 'workspace_list'),
+    );
+    assert.equal((await call(keys['read']!, 'workspace_list', { project_id: projectId })).error.code, -32002);
+    assert.equal((await turnTo(true)).status, 200);
+    assert.deepEqual(await discover(keys['read']!), seven);
+  });
+
   it('writes down who asked for what their key does not cover', async () => {
     const weak = await value(server, 'token_create', { name: 'weak', scope: 'read' });
     assert.equal((await call(weak.token, 'token_list', {})).error.code, -32002);
     const { rows } = await value(server, 'audit_list', { token_id: weak.id });
     assert.deepEqual(
-      rows.map((row: any) => [row.tool, row.door, row.outcome, row.session_id]),
-      [['token_list', 'socket', 'scope.denied', sessionId]],
+      rows.map((row: any) => [row.tool, row.level, row.door, row.outcome, row.session_id, row.project_id]),
+      [['token_list', 'admin', 'socket', 'scope.denied', sessionId, projectId]],
     );
   });
 
@@ -214,6 +240,39 @@ describe("the server's own tools over a session's socket", () => {
       [projectId],
     );
     assert.equal((await call(token, 'project_get', { project_id: other.id })).result.isError, true);
+    const bundled = await value(server, 'token_create', { name: 'bundled', scope: 'write', bundles: ['workspace'] });
+    assert.deepEqual(
+      (await discover(bundled.token)).filter((name) => !name.startsWith('workspace_')),
+      [],
+    );
+    assert.equal((await call(bundled.token, 'project_list')).error.code, -32002);
+  });
+
+  it('starts children in its own place and without a key, whatever else is asked for', async () => {
+    const other = await value(server, 'project_create', { name: 'elsewhere' });
+    const { result } = await relay.ask('session_message', {
+      message: '[name for name in tools() if name.startswith("oubliette_")]',
+      project_id: other.id,
+      workspace_id: other.default_workspace_id,
+      create_workspace: true,
+      grant: { scope: 'write' },
+    });
+    const parent = await value(server, 'session_get', { session_id: sessionId });
+    const child = await value(server, 'session_get', { session_id: result.session_id });
+    assert.deepEqual(
+      [child.parent_id, child.project_id, child.workspace_id],
+      [sessionId, projectId, parent.workspace_id],
+    );
+    assert.equal(await completed(server, child.id, 1), '[]');
+    await value(server, 'session_end', { session_id: child.id });
+  });
+
+  it('what a key starts from inside is a child of the session, whoever owns the key', async () => {
+    const { result } = await call(keys['write']!, 'session_spawn', { project_id: projectId, message: '1' });
+    const { session_id } = JSON.parse(result.content[0].text);
+    const child = await value(server, 'session_get', { session_id });
+    assert.deepEqual([child.parent_id, child.depth], [sessionId, 1]);
+    await value(server, 'session_end', { session_id });
   });
 
   it('never lets an agent change the catalog or hand itself more than its key has', async () => {
@@ -233,6 +292,30 @@ describe("the server's own tools over a session's socket", () => {
     }
   });
 
+  it('never lets an agent answer what it asks its own caller, whatever key that caller granted', async () => {
+    const lent = await lentSession(
+      server,
+      projectId,
+      server.token,
+      { caller_id: 'ant', caller_tools: [{ name: 'may_i' }] },
+      { grant: { scope: 'admin' } },
+    );
+    const stream = await lent.follow();
+    const question = lent.relay.ask('caller_tool', { tool: 'may_i', arguments: {} });
+    const { request_id } = (await questionOn(stream, 'may_i')).data;
+    const { result } = await lent.relay.ask('oubliette_call_tool', {
+      api_key: await keyInside(lent.sessionId),
+      tool: 'caller_tool_response',
+      arguments: { session_id: lent.sessionId, request_id, result: 'yes' },
+    });
+    assert.equal(result.isError, true);
+    assert.match(result.content[0].text, /^There is no open request ask_/);
+    assert.equal((await lent.respond(request_id, { result: 'no' })).status, 200);
+    assert.equal((await question).result, 'no');
+    lent.close();
+    await value(server, 'session_end', { session_id: lent.sessionId });
+  });
+
   it("no project can grant the server's own tools to a session without a key", async () => {
     for (const bundle of ['token', 'project', 'session', 'secret', 'settings']) {
       const refused = await server.ask('POST', '/call/project_create', {
@@ -243,6 +326,9 @@ describe("the server's own tools over a session's socket", () => {
     const { result } = await relay.ask('run', { code: 'project.list()' });
     assert.equal(result.isError, true);
     assert.equal((await relay.ask('run', { code: 'demo.foo(text="x")' })).result.isError, false);
+    const changing = (await relay.ask('run', { code: 'ot.reload()' })).result;
+    assert.equal(changing.isError, true, 'what a project grants by default only reads');
+    assert.match(changing.content[0].text, /needs level write/);
   });
 
   it('a key granted to one session is worth nothing on the socket of another', async () => {
@@ -250,22 +336,15 @@ describe("the server's own tools over a session's socket", () => {
       project_id: projectId,
       create_workspace: true,
       message: 'oubliette_project_list()',
-      grant: { scope: 'read' },
+      grant: {},
     });
-    const found = await value(server, 'container_exec', {
-      project_id: projectId,
-      session_id: granted,
-      command:
-        'tr "\\0" "\\n" < /proc/1/environ; for p in /proc/[0-9]*; do tr "\\0" "\\n" < $p/environ; done 2>/dev/null',
-    });
-    const key = /OUBLIETTE_API_KEY=(oub_\S+)/.exec(found.stdout)?.[1];
-    assert.ok(key, 'the key is in the environment of the sandbox');
+    const key = await keyInside(granted);
     const theirs = await rawRelay((await value(server, 'session_get', { session_id: granted })).relay_socket);
-    assert.equal((await theirs.ask('oubliette_tools', { api_key: key })).result.tools.length, 7);
+    assert.equal((await theirs.ask('oubliette_tools', { api_key: key })).result.tools.length, 7, 'read unless told');
     assert.equal((await relay.ask('oubliette_tools', { api_key: key })).error.code, -32001);
     await theirs.ask('oubliette_call_tool', { api_key: key, tool: 'project_get', arguments: { project_id: key } });
     theirs.close();
-    assert.deepEqual(await filesWith(server.home, key!), [], 'the key lies in no file');
+    assert.deepEqual(await filesWith(server.home, key), [], 'the key lies in no file');
     await until(async () => {
       const { rows } = await value(server, 'audit_list', { tool: 'project_get' });
       return rows.some(
