@@ -3,6 +3,7 @@ import { after, before, describe, it } from 'node:test';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { lentSession, questionOn, type LentSession } from '../kit/lent-session.ts';
 import { patient } from '../kit/patience.ts';
+import { rawRelay } from '../kit/relay-socket.ts';
 import { testServer, type TestServer } from '../kit/server.ts';
 import { events, value } from '../kit/session.ts';
 import { until } from '../kit/until.ts';
@@ -16,7 +17,9 @@ describe('a caller that comes and goes', () => {
   let owner: { id: string; token: string };
   const open: LentSession[] = [];
   before(async () => {
-    server = await testServer({ config: `limits: { sessionsPerProject: 30, callerTimeoutMs: ${callerTimeoutMs} }\n` });
+    server = await testServer({
+      config: `limits: { sessionsPerProject: 30, callerTimeoutMs: ${callerTimeoutMs}, reconnectGraceMs: 1000 }\n`,
+    });
     projectId = (await value(server, 'project_create', { name: 'presence' })).id;
     owner = await value(server, 'token_create', { name: 'ant', scope: 'write' });
   });
@@ -104,6 +107,25 @@ describe('a caller that comes and goes', () => {
     assert.equal((await lent.respond(request_id, { result: 1 })).body.error.code, 'ask.closed');
   });
 
+  it('has a moment to come back after a restart of the server, and is gone when it does not', async () => {
+    const lent = await begin({ timeout_ms: 60_000 });
+    const stream = await lent.follow();
+    const id = `call_${'restart'.repeat(4)}`;
+    void lent.relay.ask('caller_tool', { tool: 'ask', arguments: {} }, id);
+    await questionOn(stream, 'ask');
+    await server.close();
+    server = await testServer({ home: server.home });
+    const back = performance.now();
+    const { relay_socket } = await value(server, 'session_get', { session_id: lent.sessionId });
+    const relay = await rawRelay(relay_socket);
+    const call = { id, method: 'caller_tool', params: { tool: 'ask', arguments: {} }, again: true };
+    relay.send(`${JSON.stringify(call)}\n`);
+    assert.equal((await relay.next((message) => message.id === id)).error.code, -32004);
+    assert.ok(performance.now() - back < patient(5000), 'not only at the deadline');
+    assert.deepEqual(await outcomes(lent), ['disconnected']);
+    relay.close();
+  });
+
   it('may be an MCP client, and is gone when that one is', async () => {
     const client = new Client({ name: 'caller', version: '1' });
     const headers = { authorization: `Bearer ${owner.token}` };
@@ -124,11 +146,20 @@ describe('a caller that comes and goes', () => {
     assert.ok(performance.now() - started < patient(1000));
   });
 
-  it('can be helped out by an admin', async () => {
+  it('can be helped out by an admin of its project', async () => {
     const lent = await begin({ timeout_ms: 60_000 });
     const stream = await lent.follow();
     const call = ask(lent);
     const { request_id } = (await questionOn(stream, 'ask')).data;
+    const elsewhere = await value(server, 'project_create', { name: 'elsewhere' });
+    const narrowed = { name: 'narrowed', scope: 'admin', projects: [elsewhere.id] };
+    const { token } = await value(server, 'token_create', narrowed);
+    assert.equal((await lent.respond(request_id, { result: 'stranger' }, token)).status, 404);
+    const { pending_asks } = await value(server, 'session_get', { session_id: lent.sessionId });
+    assert.deepEqual(
+      pending_asks.map((each: any) => [each.request_id, each.kind, each.tool]),
+      [[request_id, 'caller_tool', 'ask']],
+    );
     assert.equal((await lent.respond(request_id, { result: 'admin' }, server.token)).status, 200);
     assert.equal((await call).result, 'admin');
   });

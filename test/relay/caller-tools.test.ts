@@ -79,6 +79,7 @@ describe('tools that a caller lends to an agent', () => {
 
   it('is announced to every client with its schema, replaced by a later declaration', async () => {
     const { sessionId, relay } = await begin();
+    const other = await begin();
     const greeting = await relay.next((message) => message.method === 'caller_tools_config');
     assert.deepEqual(
       [greeting.params.caller_id, greeting.params.tools],
@@ -93,8 +94,22 @@ describe('tools that a caller lends to an agent', () => {
       (message) => message.method === 'caller_tools_config' && message.params.caller_id === 'bee',
     );
     assert.deepEqual(changed.params.tools, [{ name: 'other' }]);
+    await other.relay.ask('caller_tool', {});
+    const told = other.relay.messages.filter((message) => message.method === 'caller_tools_config');
+    assert.equal(told.length, 1, 'another session hears nothing of it');
     const gone = await relay.ask('caller_tool', { tool: 'send_response', arguments: { message: 'x' } });
     assert.equal(gone.error.code, -32602);
+  });
+
+  it('stays lent when a later message says nothing of it', async () => {
+    const { sessionId, relay, stream } = await begin();
+    await turn(server, { session_id: sessionId, message: '2' }, owner);
+    const call = relay.ask('caller_tool', { tool: 'send_response', arguments: { message: 'x' } });
+    await respond(sessionId, (await request(stream)).data.request_id, { result: 'still' });
+    assert.equal((await call).result, 'still');
+    const shown = await value(server, 'session_get', { session_id: sessionId }, owner);
+    assert.deepEqual([shown.caller_id, shown.caller_tools], ['ant', [sendResponse, { name: 'slow_tool' }]]);
+    assert.ok(!('relay_socket' in shown), 'where the socket lies on the host is for an admin');
   });
 
   it('relays result and error over the socket as they are, several at once and out of order', async () => {
@@ -252,12 +267,29 @@ describe('tools that a caller lends to an agent', () => {
     assert.equal((await call).result, 'mine');
   });
 
+  it('can be asked for 512 times at once on a connection, and not once more', async () => {
+    const { relay } = await begin({}, false);
+    const ask = (id: string): void =>
+      relay.send(`${JSON.stringify({ id, method: 'caller_tool', params: { tool: 'slow_tool', arguments: {} } })}\n`);
+    for (let open = 1; open <= 512; open++) ask(`open-${open}`);
+    ask('more');
+    const { error } = await relay.next((message) => message.error !== undefined);
+    assert.deepEqual([error.code, error.message], [-32000, 'more than 512 requests are open']);
+    assert.deepEqual(
+      relay.messages.filter((message) => message.id !== undefined).map((message) => message.id),
+      ['more'],
+    );
+    relay.close();
+  });
+
   it('can be cancelled by the agent, which frees the caller', async () => {
     const { relay, stream, sessionId } = await begin();
     const call = relay.ask('caller_tool', { tool: 'slow_tool', arguments: {} }, 'to-cancel');
     const { request_id } = (await request(stream, 'slow_tool')).data;
     relay.send(`${JSON.stringify({ method: 'cancel', params: { id: 'to-cancel' } })}\n`);
     assert.ok((await call).error);
+    const { data } = await stream.next((frame) => frame.event === 'caller_tool_answer');
+    assert.deepEqual([data.request_id, data.outcome], [request_id, 'error']);
     assert.equal((await respond(sessionId, request_id, { result: 1 })).body.error.code, 'ask.closed');
   });
 
