@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer, type Server, type Socket } from 'node:net';
@@ -7,7 +8,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, it } from 'node:test';
-import { relayClient, textOf, toolNames, type RelayClient } from '../kit/relay-client.ts';
+import { program, relayClient, textOf, toolNames, type RelayClient } from '../kit/relay-client.ts';
 import { until } from '../kit/until.ts';
 
 const base = ['run', 'session_events', 'session_message'];
@@ -19,6 +20,7 @@ interface Request {
   id: string;
   method: string;
   params: any;
+  again?: boolean;
 }
 
 describe('oubliette-client on a server that takes its time', () => {
@@ -122,6 +124,19 @@ describe('oubliette-client on a server that takes its time', () => {
     }
   });
 
+  it('sends what is open again under the same id, and marks it', async () => {
+    started = await relayClient(path, undefined, 'legacy');
+    declare('lent');
+    const call = started.client.callTool({ name: 'ant_lent', arguments: { n: 1 } });
+    const first = await taken('caller_tool');
+    assert.equal(first.again, undefined);
+    client.destroy();
+    const again = await taken('caller_tool');
+    assert.deepEqual(again, { ...first, again: true });
+    answer(again, { result: 'late' });
+    assert.equal(textOf(await call), 'late');
+  });
+
   it('tells an agent that asked for it that the answer is still being waited for', async () => {
     started = await relayClient(path, undefined, 'legacy');
     declare('lent');
@@ -148,5 +163,13 @@ describe('oubliette-client on a server that takes its time', () => {
     const refused = await started.client.callTool({ name: 'ant_lent', arguments: {} });
     assert.deepEqual([refused.isError, textOf(refused)], [true, 'the server is not there']);
     assert.ok(performance.now() - from < 5000);
+  });
+
+  it('ends with its agent', async () => {
+    started = await relayClient(path, undefined, 'legacy');
+    const child = spawn(process.execPath, [program, '--socket', path], { stdio: ['pipe', 'ignore', 'ignore'] });
+    const ended = once(child, 'exit');
+    child.stdin.end();
+    assert.deepEqual(await ended, [0, null]);
   });
 });

@@ -223,12 +223,28 @@ describe('oubliette-client', () => {
       text(await client.callTool({ name: 'session_message', arguments: { message: '20 + 3' } })),
     );
     const child = await value(server, 'session_get', { session_id: spawned.session_id });
-    assert.deepEqual([child.parent_id, child.depth], [sessionId, 1]);
+    const { workspace_id } = await value(server, 'session_get', { session_id: sessionId });
+    assert.deepEqual([child.parent_id, child.depth, child.workspace_id], [sessionId, 1, workspace_id]);
     await until(async () =>
       text(await client.callTool({ name: 'session_events', arguments: { session_id: spawned.session_id } })).includes(
         '"text":"23"',
       ),
     );
+    const asked = async (name: string, args: object): Promise<any> =>
+      JSON.parse(text(await client.callTool({ name, arguments: { session_id: child.id, ...args } })));
+    const next = await asked('session_message', { message: '20 + 4' });
+    assert.deepEqual([next.session_id, next.spawned, next.turn], [child.id, false, 2]);
+    const two = await asked('session_events', { since_index: 0, max_events: 2 });
+    assert.deepEqual(
+      two.events.map((event: any) => event.index),
+      [1, 2],
+    );
+    const named = JSON.parse(
+      text(await client.callTool({ name: 'session_message', arguments: { message: '1', model: 'small' } })),
+    );
+    assert.equal((await value(server, 'session_get', { session_id: named.session_id })).model, 'small');
+    const nobody = { name: 'session_message', arguments: { message: '1', agent: 'nobody' } };
+    assert.match(text(await client.callTool(nobody)), /nobody/);
     assert.equal(
       (await client.callTool({ name: 'session_events', arguments: { session_id: other.sessionId } })).isError,
       true,

@@ -14,7 +14,7 @@ describe("lines on a session's socket", () => {
   let relay: RawRelay;
   let key: string;
   before(async () => {
-    server = await testServer();
+    server = await testServer({ config: 'limits: { reconnectGraceMs: 7000 }\n' });
     const project = await value(server, 'project_create', { name: 'wire' });
     const { sessionId } = await turn(server, { project_id: project.id, message: '1' });
     path = (await value(server, 'session_get', { session_id: sessionId })).relay_socket;
@@ -36,7 +36,8 @@ describe("lines on a session's socket", () => {
     for (let i = 0; i < 3; i++) {
       const one = await rawRelay(path);
       const greeting = await one.next((message) => message.method === 'caller_tools_config');
-      assert.deepEqual([greeting.params.caller_id, greeting.params.tools, greeting.id], ['', [], undefined]);
+      assert.deepEqual(greeting.params, { caller_id: '', tools: [], reconnect_grace_ms: 7000 });
+      assert.deepEqual([greeting.jsonrpc, greeting.id], ['2.0', undefined]);
       const { error } = await one.ask('caller_tool', { tool: 'x', arguments: {} });
       assert.deepEqual([error.code, error.message], [-32602, 'x is not declared by the caller of this session']);
       one.close();
@@ -190,7 +191,7 @@ describe("lines on a session's socket", () => {
         relay.ask('oubliette_call_tool', { api_key: key, tool: 'project_list' }, `many-${i}`),
       ),
     );
-    assert.ok(all.every(({ result }) => result.isError === false));
+    assert.ok(all.every(({ jsonrpc, result }) => jsonrpc === '2.0' && result.isError === false));
   });
 
   it('bears a thousand connections and clients that never read', async () => {
@@ -206,5 +207,20 @@ describe("lines on a session's socket", () => {
       deaf.send(`${JSON.stringify({ id: i, method: 'oubliette_tools', params: { api_key: key } })}\n`);
     await alive();
     deaf.close();
+  });
+
+  it('begins a child once, also when the server was restarted before it is asked for again', async () => {
+    const request = { id: lastingId(), method: 'session_message', params: { message: '1' }, again: true };
+    const begun = async (): Promise<string> => {
+      relay.messages.splice(0);
+      relay.send(`${JSON.stringify(request)}\n`);
+      return (await relay.next((message) => message.id === request.id)).result.session_id;
+    };
+    const first = await begun();
+    await server.close();
+    server = await testServer({ home: server.home });
+    relay = await rawRelay(path);
+    assert.equal(await begun(), first);
+    assert.equal((await value(server, 'session_list', {})).sessions.length, 2);
   });
 });
