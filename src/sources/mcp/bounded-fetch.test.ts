@@ -1,6 +1,7 @@
 import { after, test } from 'node:test';
 import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { testServer } from '../../../test/http/testbed.ts';
 import { until } from '../../../test/kit/until.ts';
@@ -93,6 +94,30 @@ test('a stream of very many events is read only now and then', async () => {
   await reader.cancel();
   // A piece may hold some thousand of these small events.
   assert.ok(read >= 1_000 && read < 40_000, `${read} of ${sent}`);
+});
+
+test('events that answer what was posted do not count among those, and no more than was posted', async () => {
+  let stream: ServerResponse | undefined;
+  server.answer = (asked, response) => {
+    if (asked.method === 'POST') response.writeHead(202).end();
+    else (stream = head(response, 'text/event-stream')).flushHeaders();
+  };
+  const oneStream = boundedFetch(fetch, limit, true);
+  for (let posted = 0; posted < 1000; posted += 50)
+    await Promise.all(Array.from({ length: 50 }, () => oneStream(server.url, { method: 'POST', body: '{}' })));
+  const reader = (await oneStream(server.url)).body!.getReader();
+  /** How long it takes until an event is read that is sent a moment after so many others. */
+  const readAfter = async (count: number): Promise<number> => {
+    const sentAt = performance.now();
+    stream!.write('data: {}\n\n'.repeat(count));
+    setTimeout(() => stream!.write('data: last\n\n'), 50);
+    for (let text = ''; !text.includes('last');) text += Buffer.from((await reader.read()).value!).toString();
+    return performance.now() - sentAt;
+  };
+  assert.ok((await readAfter(2900)) < 800);
+  await sleep(1100);
+  assert.ok((await readAfter(2900)) > 800);
+  await reader.cancel();
 });
 
 test('of a refusal only the beginning is read', async () => {

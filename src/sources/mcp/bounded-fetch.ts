@@ -7,17 +7,24 @@ const longestAnswer = 64 * 1024 * 1024;
 const longestRefusal = 64 * 1024;
 /** More than this in a second and a stream is read only now and then, so that it leaves time for everything else. */
 const eventsPerSecond = 2_000;
+/** Answers that we wait for are not counted there, up to so many at a time. */
+const mostOwed = 1_000;
 
 type Fetch = typeof globalThis.fetch;
 
-/** A `fetch` whose answers, however they are packed, do not fill the memory: each as a whole, or each event of a stream. */
-export function boundedFetch(fetch: Fetch, limit = longestAnswer): Fetch {
+/**
+ * A `fetch` whose answers, however they are packed, do not fill the memory: each as a whole, or each event of a stream.
+ * With `hasOneStream`, whatever is posted is answered by an event of a stream.
+ */
+export function boundedFetch(fetch: Fetch, limit = longestAnswer, hasOneStream = false): Fetch {
+  const owed = { events: 0 };
   return async (input, init) => {
+    if (hasOneStream && init?.method === 'POST') owed.events = Math.min(owed.events + 1, mostOwed);
     const answer = await fetch(input, init);
     const { body, headers } = answer;
     if (!body || isSmall(headers)) return answer;
     const tooLarge = (): Error => fail('response.too_large', { tool: hostOf(input), limit });
-    const pieces = answer.ok ? checked(body, isEventStream(headers), limit, tooLarge) : beginning(body);
+    const pieces = answer.ok ? checked(body, isEventStream(headers), limit, tooLarge, owed) : beginning(body);
     return new Response(ReadableStream.from(pieces) as ReadableStream<Uint8Array<ArrayBuffer>>, {
       status: answer.status,
       statusText: answer.statusText,
@@ -42,6 +49,7 @@ async function* checked(
   isStream: boolean,
   limit: number,
   tooLarge: () => Error,
+  owed: { events: number },
 ): AsyncGenerator<Uint8Array> {
   let length = 0;
   let lastBytes: Buffer = Buffer.alloc(0);
@@ -56,7 +64,10 @@ async function* checked(
     if (ended < 0) continue;
     const now = performance.now();
     if (now > second.endsAt) second = { endsAt: now + 1000, events: 0 };
-    second.events += eventsIn(bytes);
+    const events = eventsIn(bytes);
+    const answers = Math.min(events, owed.events);
+    owed.events -= answers;
+    second.events += events - answers;
     if (second.events > eventsPerSecond) await sleep(second.endsAt - now, undefined, { ref: false });
   }
 }

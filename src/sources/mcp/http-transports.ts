@@ -41,7 +41,7 @@ export function httpTransport(
 
 export function sseTransport(config: ServerConfig, deps: HttpDeps, exact: ExactAnswers): SSEClientTransport {
   const url = new URL(config.url ?? '');
-  const options = httpOptions(url, config, deps, exact);
+  const options = httpOptions(url, config, deps, exact, true);
   const postMs = Math.max(longestPostMs, 2 * (config.timeoutMs ?? 0));
   return new SSEClientTransport(url, { ...options, fetch: endingPosts(options.fetch, postMs) });
 }
@@ -51,9 +51,10 @@ function httpOptions(
   { headers = {} }: ServerConfig,
   { fetchFor, accessToken, onWait }: HttpDeps,
   exact: ExactAnswers,
+  hasOneStream = false,
 ): { fetch: Fetch; requestInit: RequestInit; authProvider?: AccessTokens } {
   return {
-    fetch: exact.fetch(heedfulFetch(boundedFetch(fetchFor(url.href)), onWait)),
+    fetch: exact.fetch(heedfulFetch(boundedFetch(fetchFor(url.href), undefined, hasOneStream), onWait)),
     requestInit: { headers },
     ...(accessToken && { authProvider: accessTokens(accessToken) }),
   };
