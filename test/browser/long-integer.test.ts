@@ -13,14 +13,20 @@ const sent: string[] = [];
 before(async () => {
   world = await setting();
   await world.server.ask('PUT', `/tools/bundles/${bundleId(1)}`, { slug: 'ids', displayName: 'Ids', isEnabled: true });
-  const stored = await world.server.ask('PUT', path(bundleId(1), 'look', 'v1'), {
-    displayName: 'Look up',
-    isEnabled: true,
-    type: 'script',
-    argSchema: { type: 'object', properties: { id: { type: 'integer' }, anything: {} } },
-    scriptImpl: { code: '"taken"' },
-  });
-  assert.equal(stored.status, 201, JSON.stringify(stored.body));
+  const properties = { id: { type: 'integer' }, anything: {} };
+  for (const [slug, code] of [
+    ['look', '"taken"'],
+    ['make', `{"id": ${long}, "list": [-(2**64)]}`],
+  ] as const) {
+    const stored = await world.server.ask('PUT', path(bundleId(1), slug, 'v1'), {
+      displayName: slug,
+      isEnabled: true,
+      type: 'script',
+      argSchema: { type: 'object', properties },
+      scriptImpl: { code },
+    });
+    assert.equal(stored.status, 201, JSON.stringify(stored.body));
+  }
   page = await world.open('/');
   page.on('request', (request) => {
     if (request.method() !== 'GET' && /\/tools\/bundles\//.test(request.url())) sent.push(request.postData() ?? '');
@@ -72,6 +78,14 @@ describe('an integer that the browser would round', () => {
     await run();
     await page.locator('.meter .badge.good').waitFor();
     assert.deepEqual(sent.splice(0), [`{"args":{"id":7,"anything":"${long}"}}`]);
+  });
+
+  test('is shown in an answer as it came', async () => {
+    await go(`${at}/make/v1`);
+    await run();
+    const shown = `{\n  "id": ${long},\n  "list": [\n    -18446744073709551616\n  ]\n}`;
+    await comesToBe(() => page.locator('pre.out').innerText(), shown);
+    sent.splice(0);
   });
 
   test('is named under arguments written as JSON, which wait there as they were typed', async () => {

@@ -5,6 +5,8 @@ export interface RequestOptions {
   body?: unknown;
   signal?: AbortSignal;
   headers?: Record<string, string>;
+  /** How the answer is read; JSON.parse if left out. */
+  read?: (text: string) => unknown;
 }
 
 /** Headers of every request: the cookie alone is not enough, because cookies ignore ports. */
@@ -14,7 +16,7 @@ export const ownHeaders = (): Record<string, string> => ({ 'x-oubliette-csrf': c
 export async function request<T>(method: string, path: string, options: RequestOptions = {}): Promise<T> {
   const response = await send(method, path, options);
   if (response.status === 204) return undefined as T;
-  const answer = await parse(response);
+  const answer = await parse(response, options.read);
   if (!response.ok) throw refusal(response, answer);
   return answer as T;
 }
@@ -54,11 +56,11 @@ export function refusal(response: Response, answer: unknown): ApiError {
   );
 }
 
-async function parse(response: Response): Promise<unknown> {
+async function parse(response: Response, read: (text: string) => unknown = JSON.parse): Promise<unknown> {
   const text = await response.text();
   if (text === '') return null;
   try {
-    return JSON.parse(text);
+    return read(text);
   } catch {
     return text;
   }

@@ -1,6 +1,7 @@
 import { useEffect, useRef, useState } from 'react';
 import { request, type Answer } from '../api/client.ts';
 import { ApiError, messageOf } from '../api/errors.ts';
+import { parseExactly } from '../api/exact-json.ts';
 import { queries, toolPath } from '../api/queries.ts';
 import type { ToolView } from '../api/shapes.ts';
 import { remember, recall } from '../parts/memory.ts';
@@ -52,6 +53,7 @@ export function useInvocation(tool: Pick<ToolView, 'bundleID' | 'slug' | 'versio
       const answer = await request<Answer>('POST', `${toolPath(tool.bundleID, tool.slug, tool.version)}/invoke`, {
         body: { args },
         signal: controller.signal,
+        read: parseExactly,
       });
       done = {
         at: new Date().toISOString(),
