@@ -101,6 +101,18 @@ describe('tools that a caller lends to an agent', () => {
     assert.equal(gone.error.code, -32602);
   });
 
+  it('can be used by the very message that brings it', async () => {
+    const { sessionId, stream } = await begin();
+    // From here on the client in the sandbox is connected and has to be told.
+    await turn(server, { session_id: sessionId, message: 'tools()' }, owner);
+    const context = { caller_id: 'ant', caller_tools: [{ name: 'brought' }] };
+    const text = turn(server, { session_id: sessionId, message: 'ant_brought(n=2)', context }, owner);
+    const { data } = await request(stream, 'brought');
+    assert.deepEqual([data.turn, data.arguments], [3, { n: 2 }]);
+    await respond(sessionId, data.request_id, { result: 'used' });
+    assert.equal((await text).text, 'used');
+  });
+
   it('stays lent when a later message says nothing of it', async () => {
     const { sessionId, relay, stream } = await begin();
     await turn(server, { session_id: sessionId, message: '2' }, owner);
@@ -237,6 +249,10 @@ describe('tools that a caller lends to an agent', () => {
     const again = await back.next((frame) => frame.event === 'ask_pending');
     assert.equal(again.data.request_id, asked.data.request_id);
     assert.equal(again.id, undefined, 'it is not stored twice');
+    const earlier = await eventStream(server, sessionId, owner, asked.data.index - 1);
+    open.push(earlier);
+    await request(earlier);
+    assert.ok(!earlier.frames.some((frame) => frame.event === 'ask_pending'), 'who reads the request is told once');
     await respond(sessionId, asked.data.request_id, { result: 'late but fine' });
     assert.equal((await call).result, 'late but fine');
   });

@@ -13,7 +13,8 @@ export interface SocketDoorDeps extends Omit<MethodDeps, 'session'> {
   touch: (sessionId: string) => void;
   /** What its caller declared, empty when nothing. */
   declared: (sessionId: string) => Promise<{ caller_id: string; tools: CallerToolsConfig['tools'] }>;
-  onDeclared: (listener: (sessionId: string) => void) => () => void;
+  /** Whoever declares waits for what the listener promises, before the agent gets the message that needs it. */
+  onDeclared: (listener: (sessionId: string) => Promise<void>) => () => void;
   reconnectGraceMs: () => number;
 }
 
@@ -64,12 +65,10 @@ async function listen(deps: SocketDoorDeps, identity: Identity): Promise<{ close
     socket.on('close', () => connections.delete(socket));
     void greet(connection).catch(() => socket.destroy());
   });
-  const stopListening = deps.onDeclared((sessionId) => {
+  const stopListening = deps.onDeclared(async (sessionId) => {
     if (sessionId !== identity.sessionId()) return;
-    void config(sessionId).then(
-      (said) => connections.forEach((connection) => connection.notify(callerToolsConfig, said)),
-      () => {},
-    );
+    const said = await config(sessionId);
+    connections.forEach((connection) => connection.notify(callerToolsConfig, said));
   });
 
   const path = join(identity.folder, relaySocketName);
