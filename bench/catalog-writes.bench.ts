@@ -6,7 +6,6 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startTestServer, type TestServer } from '../test/kit/running-server.ts';
-import { builtServer } from './built-server.ts';
 import { Line, requestBytes } from './load.ts';
 import { interleave, type Row } from './measure.ts';
 
@@ -22,7 +21,7 @@ const warmRounds = 16;
 
 export async function bench(): Promise<Row[]> {
   const scratch = await mkdtemp(join(tmpdir(), 'oub-writes-'));
-  const options = { home: join(scratch, 'home'), args: ['--log', 'warn'], program: builtServer() };
+  const options = { home: join(scratch, 'home'), args: ['--log', 'warn'] };
   const servers = await Promise.all(Array.from({ length: processes }, () => startTestServer(options)));
   const rows: Row[] = [];
   try {

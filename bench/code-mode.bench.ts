@@ -3,7 +3,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { startTestServer, type TestServer } from '../test/kit/running-server.ts';
-import { builtServer } from './built-server.ts';
 import { load } from './load.ts';
 import { endGroup, freePort, openSession, startOn } from './mcp-peer.ts';
 import { interleave, median, type Row } from './measure.ts';
@@ -33,7 +32,7 @@ const theirs = {
 };
 
 export async function bench(): Promise<Row[]> {
-  const server = await startTestServer({ args: ['--log', 'warn'], program: builtServer() });
+  const server = await startTestServer({ args: ['--log', 'warn'] });
   let executor: Awaited<ReturnType<typeof startExecutor>> | undefined;
   try {
     const echo = (inFlight: number, requests: number) => () =>

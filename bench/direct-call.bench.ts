@@ -1,5 +1,4 @@
 import { startTestServer } from '../test/kit/running-server.ts';
-import { builtServer } from './built-server.ts';
 import { startChild } from './child.ts';
 import { load } from './load.ts';
 import { interleave, type Row } from './measure.ts';
@@ -25,7 +24,7 @@ export async function bench(): Promise<Row[]> {
 
 /** Starts both sides anew, and adds what they take to the rows. */
 async function measure(rows: readonly { inFlight: number; ours: number[]; other: number[] }[]): Promise<void> {
-  const server = await startTestServer({ args: ['--log', 'warn'], program: builtServer() });
+  const server = await startTestServer({ args: ['--log', 'warn'] });
   const bare = await startChild<{ url: string }>('bare-server.ts');
   try {
     const { tools } = (await (await server.fetch('/tools/tools/search?q=demo+foo')).json()) as {

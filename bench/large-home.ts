@@ -16,7 +16,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { schemaVersion, toolPath, toText, type ToolFile } from '../src/catalog/stored-files.ts';
 import { newUuid, toolName } from '../src/schema/index.ts';
 import { startTestServer } from '../test/kit/running-server.ts';
-import { builtServer } from './built-server.ts';
 import { peer } from './peers.ts';
 
 const cache = join(import.meta.dirname, '..', '.cache');
@@ -49,7 +48,7 @@ export async function indexedHome(count: number): Promise<string> {
   const kept = join(cache, 'homes', `${count}-indexed`);
   if (existsSync(kept)) return kept;
   const fresh = await largeHome(count);
-  const server = await startTestServer({ home: fresh, args: ['--log', 'warn'], program: builtServer() });
+  const server = await startTestServer({ home: fresh, args: ['--log', 'warn'] });
   while ((await server.fetch('/ready')).status !== 200) await sleep(100);
   await server.stop();
   await rename(fresh, kept);

@@ -2,7 +2,6 @@ import { readFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startTestServer, type TestServer } from '../test/kit/running-server.ts';
-import { builtServer } from './built-server.ts';
 import { indexedHome } from './large-home.ts';
 import { load } from './load.ts';
 import type { Row } from './measure.ts';
@@ -11,8 +10,7 @@ export const about =
   'memory of the main process: idle, with 125,000 tools, with 1,000 open streams, after 10,000 calls';
 
 export async function bench(): Promise<Row[]> {
-  const program = builtServer();
-  const idle = await startTestServer({ args: ['--log', 'warn'], program });
+  const idle = await startTestServer({ args: ['--log', 'warn'] });
   const rows: Row[] = [];
   try {
     await sleep(3000);
@@ -41,7 +39,7 @@ export async function bench(): Promise<Row[]> {
   } finally {
     await idle.stop();
   }
-  const many = await startTestServer({ home: await indexedHome(125_000), args: ['--log', 'warn'], program });
+  const many = await startTestServer({ home: await indexedHome(125_000), args: ['--log', 'warn'] });
   try {
     while ((await many.fetch('/ready')).status !== 200) await sleep(200);
     await many.fetch('/tools/tools/search?q=list+users');

@@ -4,7 +4,6 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startTestServer } from '../test/kit/running-server.ts';
-import { builtServer } from './built-server.ts';
 import { load } from './load.ts';
 import { endGroup, freePort, openSession, startOn, type Endpoint } from './mcp-peer.ts';
 import { interleave, type Row } from './measure.ts';
@@ -28,7 +27,7 @@ export async function bench(): Promise<Row[]> {
   const home = await mkdtemp(join(tmpdir(), 'oub-'));
   await writeFile(join(home, 'config.yaml'), `servers: { lean: { command: ${process.execPath}, args: [${lean}] } }\n`);
   // As quiet as the others are told to be.
-  const server = await startTestServer({ home, args: ['--log', 'warn'], program: builtServer() });
+  const server = await startTestServer({ home, args: ['--log', 'warn'] });
   try {
     const [directPort, proxyPort, gatewayPort] = await Promise.all([freePort(), freePort(), freePort()]);
     children.push(await startOn(directPort, process.execPath, [lean, String(directPort)]));

@@ -3,7 +3,6 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { root, startTestServer } from '../test/kit/running-server.ts';
-import { builtServer } from './built-server.ts';
 import { indexedHome } from './large-home.ts';
 import { interleave, type Row } from './measure.ts';
 
@@ -17,7 +16,6 @@ export async function bench(): Promise<Row[]> {
     join(hanging, 'config.yaml'),
     `version: 1\nservers: { one: ${hang}, two: ${hang}, three: ${hang} }\n`,
   );
-  builtServer();
   const thousand = await indexedHome(1000);
   const many = await indexedHome(125_000);
   try {

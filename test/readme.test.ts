@@ -5,6 +5,7 @@ import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { cliFile } from './kit/programs.ts';
 import {
   cleanEnv,
   endSandboxes,
@@ -30,10 +31,7 @@ before(async () => {
   person = await mkdtemp(join(tmpdir(), 'oub-readme-'));
   server = await startTestServer({ home: join(person, '.oubliette') });
   await mkdir(join(person, 'bin'));
-  await writeFile(
-    join(person, 'bin', 'oubliette'),
-    `#!/bin/sh\nexec "${process.execPath}" "${join(root, 'src', 'cli.ts')}" "$@"\n`,
-  );
+  await writeFile(join(person, 'bin', 'oubliette'), `#!/bin/sh\nexec "${process.execPath}" "${cliFile}" "$@"\n`);
   await chmod(join(person, 'bin', 'oubliette'), 0o755);
 });
 after(async () => {

@@ -8,6 +8,7 @@ import { after, before, test } from 'node:test';
 import type { Programs } from '../../src/doors/cli/define.ts';
 import type { Terminal } from '../../src/doors/cli/output.ts';
 import { runCli } from '../../src/doors/cli/run-cli.ts';
+import { cliFile } from '../kit/programs.ts';
 import { cleanEnv, oubliette, root, startTestServer, type TestServer } from '../kit/running-server.ts';
 import { until } from '../kit/until.ts';
 
@@ -170,7 +171,7 @@ test('a chat by pipe: every line is a message, answered in order', async () => {
 });
 
 test('what the agent asks its caller is answered in the chat', async () => {
-  const child = spawn(process.execPath, ['src/cli.ts', 'chat', 'work'], {
+  const child = spawn(process.execPath, [cliFile, 'chat', 'work'], {
     cwd: root,
     env: cleanEnv({ OUBLIETTE_HOME: server.home }),
   });

@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { cliFile } from '../kit/programs.ts';
 import { oubliette, startTestServer, type TestServer } from '../kit/running-server.ts';
 import { until } from '../kit/until.ts';
 
@@ -312,7 +313,7 @@ test('a full disk is called that, and nothing half is left on it', async () => {
   const { spawnSync } = await import('node:child_process');
   const disk = join(scratch, 'disk');
   await mkdir(disk);
-  const oubliette = `${process.execPath} --disable-warning=ExperimentalWarning src/cli.ts`;
+  const oubliette = `${process.execPath} --disable-warning=ExperimentalWarning ${cliFile}`;
   const script = `
     ${process.execPath} -e 'const d = new (require("node:sqlite").DatabaseSync)("${disk}/state.db");
       d.exec("CREATE TABLE t (x); INSERT INTO t VALUES (zeroblob(100000))")'
@@ -328,7 +329,7 @@ test('a full disk is called that, and nothing half is left on it', async () => {
 
 test('a reader that goes away early is no failure', async () => {
   const { spawnSync } = await import('node:child_process');
-  const line = `${process.execPath} src/cli.ts tools --json --home ${server.home} | head -c 10`;
+  const line = `${process.execPath} ${cliFile} tools --json --home ${server.home} | head -c 10`;
   const ran = spawnSync('bash', ['-c', `set -o pipefail; ${line}`], {
     encoding: 'utf8',
     cwd: join(import.meta.dirname, '..', '..'),

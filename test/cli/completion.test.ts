@@ -10,7 +10,8 @@ import { PassThrough } from 'node:stream';
 import { after, before, test } from 'node:test';
 import { isDeepStrictEqual, promisify } from 'node:util';
 import { runCli } from '../../src/doors/cli/index.ts';
-import { cleanEnv, root, startTestServer, type TestServer } from '../kit/running-server.ts';
+import { cliFile } from '../kit/programs.ts';
+import { cleanEnv, startTestServer, type TestServer } from '../kit/running-server.ts';
 
 const run = promisify(execFile);
 let server: TestServer;
@@ -18,7 +19,7 @@ let scratch: string;
 before(async () => {
   scratch = await mkdtemp(join(tmpdir(), 'oub-completion-'));
   await mkdir(join(scratch, 'bin'));
-  const program = `#!/bin/sh\nexec "${process.execPath}" "${join(root, 'src', 'cli.ts')}" "$@"\n`;
+  const program = `#!/bin/sh\nexec "${process.execPath}" "${cliFile}" "$@"\n`;
   await writeFile(join(scratch, 'bin', 'oubliette'), program, { mode: 0o755 });
   server = await startTestServer();
 });

@@ -8,7 +8,8 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { after, afterEach, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { cleanEnv, oubliette, root, startTestServer } from '../kit/running-server.ts';
+import { cliFile } from '../kit/programs.ts';
+import { cleanEnv, oubliette, startTestServer } from '../kit/running-server.ts';
 import { until } from '../kit/until.ts';
 
 const scratch = await mkdtemp(join(tmpdir(), 'oub-launcher-'));
@@ -21,7 +22,7 @@ const started = new Set<number>();
 before(async () => {
   // What `npm start` runs, without its installing and building.
   const runChild = new URL('../../scripts/run-child.js', import.meta.url).href;
-  const args = JSON.stringify([join(root, 'src', 'cli.ts'), 'serve', '--json']);
+  const args = JSON.stringify([cliFile, 'serve', '--json']);
   await mkdir(join(place, 'scripts'), { recursive: true });
   await writeFile(
     launcher,
@@ -169,7 +170,7 @@ test('a signal that comes while the server starts is a clean end', onlyLinux, as
     [
       '--import',
       `data:text/javascript,${encodeURIComponent("import { watch } from 'node:fs'; import { dirname } from 'node:path'; const home = process.env.OUBLIETTE_HOME; const w = watch(dirname(home), (_, name) => name === 'slow' && (w.close(), process.kill(process.pid, 'SIGTERM')));")}`,
-      join(root, 'src', 'cli.ts'),
+      cliFile,
       'serve',
       '--port',
       '0',

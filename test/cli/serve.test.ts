@@ -7,6 +7,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { after, test } from 'node:test';
 import { spawn } from 'node:child_process';
 import { homeFolder } from '../../src/doors/cli/find-server.ts';
+import { cliFile } from '../kit/programs.ts';
 import { cleanEnv, oubliette, root, serveForPeople, startTestServer } from '../kit/running-server.ts';
 import { until } from '../kit/until.ts';
 
@@ -91,7 +92,7 @@ test('people read the addresses, and Ctrl-C stops it', async () => {
 test('a server whose output nobody reads any more serves on, and ends cleanly', async () => {
   for (const unread of ['stdout', 'stderr'] as const) {
     const home = join(scratch, `no-${unread}`);
-    const child = spawn(process.execPath, ['src/cli.ts', 'serve', '--port', '0', '--home', home], {
+    const child = spawn(process.execPath, [cliFile, 'serve', '--port', '0', '--home', home], {
       cwd: root,
       env: cleanEnv(),
     });

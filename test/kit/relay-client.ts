@@ -1,9 +1,6 @@
-import { join } from 'node:path';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
-
-/** The program `oubliette-client`. */
-export const program = join(import.meta.dirname, '../../src/client.ts');
+import { clientFile } from './programs.ts';
 
 export interface RelayClient {
   client: Client;
@@ -19,7 +16,7 @@ export async function relayClient(
 ): Promise<RelayClient> {
   const transport = new StdioClientTransport({
     command: process.execPath,
-    args: [program, '--socket', socket],
+    args: [clientFile, '--socket', socket],
     env: { PATH: process.env['PATH']!, ...(apiKey !== undefined && { OUBLIETTE_API_KEY: apiKey }) },
     stderr: 'pipe',
   });

@@ -4,9 +4,9 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { cliFile } from './programs.ts';
 
 export const root = join(import.meta.dirname, '..', '..');
-const cliFile = join(root, 'src', 'cli.ts');
 // A plain script without types of its own.
 const { nodeFlags: flags, nodeMemory } = (await import(new URL('../../scripts/node.js', import.meta.url).href)) as {
   nodeFlags: string[];
@@ -38,7 +38,7 @@ export interface TestServerOptions {
   env?: Record<string, string>;
   /** Flags for Node itself. */
   nodeFlags?: string[];
-  /** Another program than src/cli.ts. */
+  /** Another program than the one that is built of these sources. */
   program?: string;
   /** Puts the home on a disk of its own, in memory, that has no more room than this and vanishes with the server. */
   homeBytes?: number;

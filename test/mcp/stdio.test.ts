@@ -8,13 +8,14 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { Client, type VersionNegotiationMode } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
-import { root, startTestServer } from '../kit/running-server.ts';
+import { cliFile } from '../kit/programs.ts';
+import { startTestServer } from '../kit/running-server.ts';
 
 async function connect(home: string, mode: VersionNegotiationMode, args: string[], key?: string): Promise<Client> {
   const client = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode } });
   const transport = new StdioClientTransport({
     command: process.execPath,
-    args: ['--disable-warning=ExperimentalWarning', join(root, 'src', 'cli.ts'), 'mcp', '--home', home, ...args],
+    args: ['--disable-warning=ExperimentalWarning', cliFile, 'mcp', '--home', home, ...args],
     env: key ? { OUBLIETTE_API_KEY: key } : {},
     stderr: 'inherit',
   });
@@ -78,7 +79,7 @@ test('what was asked is answered although nothing more can be asked', async () =
   const hello = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'pipe', version: '1' } };
   const run = { name: 'run', arguments: { code: 'demo.foo(text="hello")' } };
   const requests = [ask(1, 'initialize', hello), ask(2, 'tools/list', {}), ask(3, 'tools/call', run)];
-  const piped = spawn(process.execPath, [join(root, 'src', 'cli.ts'), 'mcp', '--home', server.home], {
+  const piped = spawn(process.execPath, [cliFile, 'mcp', '--home', server.home], {
     stdio: ['pipe', 'pipe', 'inherit'],
   });
   piped.stdin.end(['no JSON at all', ...requests, ''].join('\n'));
@@ -102,7 +103,7 @@ test('one that is told to leave takes its key with it', async () => {
     const { value } = (await answer.json()) as { value: { tokens: { name: string; revoked: boolean }[] } };
     return value.tokens.filter(({ name }) => name === 'oubliette mcp').map(({ revoked }) => revoked);
   };
-  const child = spawn(process.execPath, [join(root, 'src', 'cli.ts'), 'mcp', '--home', server.home], {
+  const child = spawn(process.execPath, [cliFile, 'mcp', '--home', server.home], {
     stdio: ['pipe', 'pipe', 'inherit'],
   });
   const exited = once(child, 'exit');

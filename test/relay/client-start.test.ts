@@ -8,7 +8,8 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, it } from 'node:test';
-import { program, relayClient, textOf, toolNames, type RelayClient } from '../kit/relay-client.ts';
+import { clientFile } from '../kit/programs.ts';
+import { relayClient, textOf, toolNames, type RelayClient } from '../kit/relay-client.ts';
 import { until } from '../kit/until.ts';
 
 const base = ['run', 'session_events', 'session_message'];
@@ -177,7 +178,7 @@ describe('oubliette-client on a server that takes its time', () => {
 
   it('ends with its agent', async () => {
     await start();
-    const child = spawn(process.execPath, [program, '--socket', path], { stdio: ['pipe', 'ignore', 'ignore'] });
+    const child = spawn(process.execPath, [clientFile, '--socket', path], { stdio: ['pipe', 'ignore', 'ignore'] });
     const ended = once(child, 'exit');
     child.stdin.end();
     assert.deepEqual(await ended, [0, null]);

@@ -8,7 +8,8 @@ import { after, before, describe, it } from 'node:test';
 import { join } from 'node:path';
 import type { Client } from '@modelcontextprotocol/client';
 import { eventStream } from '../kit/event-stream.ts';
-import { program, relayClient, textOf as text, toolNames as names, type RelayClient } from '../kit/relay-client.ts';
+import { clientFile } from '../kit/programs.ts';
+import { relayClient, textOf as text, toolNames as names, type RelayClient } from '../kit/relay-client.ts';
 import { rawRelay } from '../kit/relay-socket.ts';
 import { testServer, type TestServer } from '../kit/server.ts';
 import { turn, value } from '../kit/session.ts';
@@ -193,7 +194,7 @@ describe('oubliette-client', () => {
 
   it('ends when a line of the agent goes beyond all bounds, so that the agent does not wait for ever', async () => {
     const { socket } = await begin();
-    const child = spawn(process.execPath, [program, '--socket', socket], { stdio: ['pipe', 'ignore', 'ignore'] });
+    const child = spawn(process.execPath, [clientFile, '--socket', socket], { stdio: ['pipe', 'ignore', 'ignore'] });
     child.stdin.on('error', () => {});
     const ended = once(child, 'exit');
     for (let mebibytes = 0; mebibytes < 20; mebibytes++) child.stdin.write(Buffer.alloc(1024 * 1024, 'a'));
