@@ -27,6 +27,24 @@ describe('tokens', () => {
     await rm(folder, { recursive: true });
   });
 
+  test('each secret on a connection is looked at for itself, however often one was accepted there before', async () => {
+    const [one, two] = [
+      await all.mint(local, { name: 'one', scope: 'read' }),
+      await all.mint(local, { name: 'two', scope: 'write' }),
+    ];
+    const connection = {};
+    const who = (secret: string): string | undefined => all.authenticate(secret, 'rest', connection).tokenId;
+    for (const { secret, row } of [one, one, two, one, two, two]) assert.equal(who(secret), row.id);
+    for (const at of [4, 25, two.secret.length - 1]) {
+      const other = two.secret[at] === 'A' ? 'B' : 'A';
+      assert.throws(() => who(two.secret.slice(0, at) + other + two.secret.slice(at + 1)), code('auth.invalid'));
+      assert.equal(who(two.secret), two.row.id);
+    }
+    await all.revoke(local, two.row.id);
+    assert.throws(() => who(two.secret), code('auth.invalid'));
+    assert.equal(who(one.secret), one.row.id);
+  });
+
   test('a key that a session was granted gets no secret that outlives the session', async () => {
     const owner = await all.mint(local, { name: 'owner', scope: 'admin', projects: ['proj_x'] });
     const session = { id: 'ses_1', projectId: 'proj_x' };

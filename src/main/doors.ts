@@ -23,7 +23,7 @@ import type { Agents } from './agents.ts';
 import { version, type Ground } from './ground.ts';
 import type { Tools } from './tools.ts';
 
-type Asking = { headers: IncomingHttpHeaders };
+type Asking = { headers: IncomingHttpHeaders; socket?: object };
 
 /** The ways in over HTTP. `publicUrl` is known once the server listens. */
 export async function openDoors(ground: Ground, agents: Agents, tools: Tools, publicUrl: () => string) {
@@ -36,7 +36,11 @@ export async function openDoors(ground: Ground, agents: Agents, tools: Tools, pu
   const cliProof = keyFor('cli').toString('hex');
   await replaceFile(join(home.run, 'cli.proof'), cliProof);
   const byToken = (request: Asking): Actor =>
-    auth.authenticate(bearerOf(request), isSame(request.headers['x-oubliette-cli'], cliProof) ? 'cli' : 'rest');
+    auth.authenticate(
+      bearerOf(request),
+      isSame(request.headers['x-oubliette-cli'], cliProof) ? 'cli' : 'rest',
+      request.socket,
+    );
   const authenticate: Authenticate = async (request) => {
     const cookie = bearerOf(request) === undefined ? cookieOf(request, cookieName) : undefined;
     return cookie ? webActor(request, cookie, browsers) : byToken(request);
@@ -85,7 +89,7 @@ export async function openDoors(ground: Ground, agents: Agents, tools: Tools, pu
   });
   await mcpDoor(app, {
     gate,
-    authenticate: (request) => auth.authenticate(bearerOf(request), 'mcp'),
+    authenticate: (request) => auth.authenticate(bearerOf(request), 'mcp', request.socket),
     posts,
     readBody: (request) => room.read(request, maxBodyBytes()),
     servers,

@@ -23,7 +23,7 @@ export interface McpDoorDeps {
   /** Those that need nothing of the router, by their path. */
   posts: { take(find: (path: string) => ((post: Post) => void) | undefined): void };
   /** Who asks; throws auth.required or auth.invalid. */
-  authenticate(request: { headers: IncomingHttpHeaders }): Promise<Actor> | Actor;
+  authenticate(request: { headers: IncomingHttpHeaders; socket?: object }): Promise<Actor> | Actor;
   /** The whole of a body that came by the router; fails when it is too large or there is no room for it. */
   readBody(request: IncomingMessage): Promise<Buffer>;
   servers: Pick<McpServers, 'find'>;

@@ -6,7 +6,7 @@ import type { PlainPost } from './plain-posts.ts';
 
 export interface PlainDeps extends ErrorSink {
   /** Who holds the token of a request; throws auth.required or auth.invalid. */
-  byToken(request: { headers: IncomingHttpHeaders }): Actor;
+  byToken(request: { headers: IncomingHttpHeaders; socket?: object }): Actor;
 }
 
 /** Answers the JSON of a good answer; `body` is a Failure when it could not be read. */
