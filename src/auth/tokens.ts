@@ -1,6 +1,7 @@
 import { hash, randomBytes } from 'node:crypto';
 import { fail, newId, reaches, type Actor, type Door, type Level } from '../schema/index.ts';
 import type { TokenRow, TokenStore } from '../store/index.ts';
+import { isSameSecret } from './same-secret.ts';
 
 export interface NewToken {
   name: string;
@@ -48,18 +49,21 @@ export function tokens(store: TokenStore): Tokens {
     store.touch(row.id, new Date(now).toISOString()).catch(() => touched.delete(row.id));
   };
 
-  /** What was last accepted on each connection: whoever stays says the same again, and to hash it costs most of this. */
-  const accepted = new WeakMap<object, { secret: string; hashed: string }>();
+  /**
+   * What was last accepted on each connection: whoever stays says the same again, and to hash it costs most of this. It
+   * is compared with care, as strangers may share a connection through a proxy.
+   */
+  const accepted = new WeakMap<object, { secret: Buffer; hashed: string }>();
 
   const actorBehind = (secret: string | undefined, door: Door, connection?: object): Actor => {
     if (!secret) throw fail('auth.required');
     if (!/^oub_[A-Za-z0-9_-]{43}$/.test(secret)) throw fail('auth.invalid');
     const last = connection && accepted.get(connection);
-    const isSaidAgain = last !== undefined && isSame(last.secret, secret);
+    const isSaidAgain = last !== undefined && isSameSecret(secret, last.secret);
     const hashed = isSaidAgain ? last.hashed : hash('sha256', secret);
     const row = store.find(hashed);
     if (!row || isOver(row)) throw fail('auth.invalid');
-    if (connection && !isSaidAgain) accepted.set(connection, { secret, hashed });
+    if (connection && !isSaidAgain) accepted.set(connection, { secret: Buffer.from(secret), hashed });
     noteUse(row);
     return keptActor(row, door);
   };
@@ -138,14 +142,6 @@ export function newSecret(): string {
 export function hashOf(secret: string): Buffer {
   // Hashing to text is several times cheaper than asking for bytes.
   return Buffer.from(hash('sha256', secret), 'hex');
-}
-
-/** Takes as long wherever they differ: through a proxy, strangers may share a connection. */
-function isSame(one: string, other: string): boolean {
-  if (one.length !== other.length) return false;
-  let difference = 0;
-  for (let i = 0; i < one.length; i++) difference |= one.charCodeAt(i) ^ other.charCodeAt(i);
-  return difference === 0;
 }
 
 function isOver(row: TokenRow): boolean {

@@ -1,6 +1,6 @@
-import { timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { join } from 'node:path';
+import { isSameSecret } from '../auth/index.ts';
 import { logFeed, mcpDoor } from '../doors/mcp/index.ts';
 import {
   type Authenticate,
@@ -33,14 +33,13 @@ export async function openDoors(ground: Ground, agents: Agents, tools: Tools, pu
   const cookieName = `oubliette_${keyFor('web cookie').toString('hex', 0, 4)}`;
 
   // Only somebody on this machine can read the home: the command line, which may change what runs here.
-  const cliProof = keyFor('cli').toString('hex');
+  const cliProof = Buffer.from(keyFor('cli').toString('hex'));
   await replaceFile(join(home.run, 'cli.proof'), cliProof);
-  const byToken = (request: Asking): Actor =>
-    auth.authenticate(
-      bearerOf(request),
-      isSame(request.headers['x-oubliette-cli'], cliProof) ? 'cli' : 'rest',
-      request.socket,
-    );
+  const byToken = (request: Asking): Actor => {
+    const proof = request.headers['x-oubliette-cli'];
+    const door = typeof proof === 'string' && isSameSecret(proof, cliProof) ? 'cli' : 'rest';
+    return auth.authenticate(bearerOf(request), door, request.socket);
+  };
   const authenticate: Authenticate = async (request) => {
     const cookie = bearerOf(request) === undefined ? cookieOf(request, cookieName) : undefined;
     return cookie ? webActor(request, cookie, browsers) : byToken(request);
@@ -99,10 +98,4 @@ export async function openDoors(ground: Ground, agents: Agents, tools: Tools, pu
     feed: logFeed({ sessions: agentSessions, log, presence: present }),
   });
   return app;
-}
-
-function isSame(given: string | string[] | undefined, wanted: string): boolean {
-  if (typeof given !== 'string') return false;
-  const bytes = Buffer.from(given);
-  return bytes.length === wanted.length && timingSafeEqual(bytes, Buffer.from(wanted));
 }
