@@ -3,13 +3,12 @@ import { existsSync } from 'node:fs';
 import { after, before, describe, test } from 'node:test';
 import type { Failure } from '../../src/schema/index.ts';
 import { until } from '../kit/until.ts';
-import { admin, completion, openRoom, owner, status, type Room } from './room.ts';
+import { admin, code, completion, openRoom, owner, status, type Room } from './room.ts';
 
 let room: Room;
 before(async () => (room = await openRoom({ limits: { sessionsPerProject: 5 } })));
 after(() => room.close());
 
-const code = (expected: string) => (error: Failure) => error.code === expected;
 const boxesOf = async (sessionId: string): Promise<number> =>
   (await room.driver.list({ session: sessionId })).filter((box) => box.status === 'running').length;
 const idleSession = async (project_id = room.project.id): Promise<string> => {

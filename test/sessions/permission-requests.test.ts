@@ -1,13 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import type { Failure } from '../../src/schema/index.ts';
-import { answerOf, completion, openRoom, other, owner, type Room } from './room.ts';
+import { answerOf, code, completion, openRoom, other, owner, type Room } from './room.ts';
 
 let room: Room;
 before(async () => (room = await openRoom()));
 after(() => room.close());
 
-const code = (expected: string) => (error: Failure) => error.code === expected;
 const spawn = (message: string, more: object = {}) =>
   room.sessions.spawn(owner, { project_id: room.project.id, message, ...more });
 const textOf = (sessionId: string, turn: number): Promise<string> => answerOf(room, sessionId, turn);

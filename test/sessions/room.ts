@@ -7,7 +7,7 @@ import { tokens, type Tokens } from '../../src/auth/index.ts';
 import { openConfig } from '../../src/config/index.ts';
 import { asks, eventLog, presence, type Asks, type EventLog } from '../../src/log/index.ts';
 import { projects, type Project, type Projects } from '../../src/projects/index.ts';
-import { fail, type Actor, type SessionEvent, type Settings } from '../../src/schema/index.ts';
+import { fail, type Actor, type Failure, type SessionEvent, type Settings } from '../../src/schema/index.ts';
 import { nodeIdentity, sessions, type BoxDoor, type SessionPorts, type Sessions } from '../../src/sessions/index.ts';
 import {
   Database,
@@ -178,6 +178,12 @@ async function build(homePath: string, driver: PlainDriver, options: RoomOptions
     },
   };
 }
+
+/** For assert: the failure has this code. */
+export const code =
+  (expected: string) =>
+  (error: Failure): boolean =>
+    error.code === expected;
 
 export const completion =
   (turn: number) =>

@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import type { Actor, Failure } from '../../src/schema/index.ts';
-import { admin, completion, openRoom, owner, status, type Room } from './room.ts';
+import type { Actor } from '../../src/schema/index.ts';
+import { admin, code, completion, openRoom, owner, status, type Room } from './room.ts';
 
 let room: Room;
 before(async () => (room = await openRoom({ limits: { sessionsPerProject: 3 } })));
 after(() => room.close());
 
-const code = (expected: string) => (error: Failure) => error.code === expected;
 let count = 0;
 const newProject = async (limits: { depth?: number; agents?: number; cost_usd?: number } = {}): Promise<string> =>
   (await room.projects.create(owner, `tree-${count++}`, { sandbox: {}, limits, env: {}, secrets: [] })).id;

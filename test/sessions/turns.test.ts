@@ -3,14 +3,13 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { after, before, describe, test } from 'node:test';
-import type { Failure, SessionEvent } from '../../src/schema/index.ts';
-import { admin, answerOf, completion, isGapless, openRoom, other, owner, status, type Room } from './room.ts';
+import type { SessionEvent } from '../../src/schema/index.ts';
+import { admin, answerOf, code, completion, isGapless, openRoom, other, owner, status, type Room } from './room.ts';
 
 let room: Room;
 before(async () => (room = await openRoom()));
 after(() => room.close());
 
-const code = (expected: string) => (error: Failure) => error.code === expected;
 const spawn = (message: string, more: object = {}) =>
   room.sessions.spawn(owner, { project_id: room.project.id, message, ...more });
 const kinds = (events: SessionEvent[]): string[] =>
